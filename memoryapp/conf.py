@@ -1,0 +1,133 @@
+"""Every knob of the application: typed, bounded, with its unit in its name and why this default.
+
+Values come from the environment (``STRATA_<NAME>``, or the conventional name given as an alias), else from
+files of those names, in lower case, in ``STRATA_SECRETS_DIR`` (default ``/run/secrets``, where containers find
+theirs), which is where secrets belong. This module imports nothing of the application;
+``docs/configuration.md`` lists the same names and a test keeps the two in step.
+"""
+
+import os
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AliasChoices, Field, SecretStr, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+
+def _named(name: str) -> AliasChoices:
+    return AliasChoices(name, f"STRATA_{name}")
+
+
+class Conf(BaseSettings):
+    model_config = SettingsConfigDict(
+        env_prefix="STRATA_",
+        frozen=True,
+        extra="ignore",
+        env_ignore_empty=True,
+        # A mistyped value is named in the error and not shown: it may be a secret in the wrong variable.
+        hide_input_in_errors=True,
+    )
+
+    # Where the state is. Empty means: the embedded servers of ``manage.py up`` (which sets both for its children).
+    database_url: str = Field("", validation_alias=_named("DATABASE_URL"))
+    redis_url: str = Field("", validation_alias=_named("REDIS_URL"))
+
+    # Web. An empty key is accepted in development only; ``manage.py up`` keeps one in its data directory.
+    secret_key: SecretStr = Field(SecretStr(""), validation_alias=_named("SECRET_KEY"))
+    allowed_hosts: Annotated[list[str], NoDecode] = Field(default_factory=list)
+    # The public address, e.g. https://strata.example; decides secure cookies, HSTS and CSRF's trusted origin.
+    base_url: str = ""
+    # One proxy hop in front sets X-Forwarded-Proto and X-Forwarded-For; off, because a direct client could forge both.
+    is_behind_proxy: bool = False
+    # Sign-up stays closed beyond the first account until the operator opens it.
+    is_signup_open: bool = False
+    session_age_days: int = Field(14, ge=1, le=365)  # two weeks, Django's own default
+    sign_in_link_minutes: int = Field(
+        60, ge=1, le=24 * 60
+    )  # long enough to read the terminal, short enough to leak
+    api_token_days: int = Field(365, ge=1, le=3650)  # a forgotten token ends within a year
+
+    # The model. Without a key and without a base URL the deterministic offline responder answers.
+    anthropic_api_key: SecretStr = Field(SecretStr(""), validation_alias=_named("ANTHROPIC_API_KEY"))
+    anthropic_base_url: str = Field("", validation_alias=_named("ANTHROPIC_BASE_URL"))
+    chat_model: str = "claude-sonnet-5-5"
+    cheap_model: str = "claude-haiku-5-5"  # summaries, titles, extraction
+    # Used when the provider does not report limits; 200k and 8k are safe for every current model.
+    window_tokens: int = Field(200_000, ge=4_000, le=10_000_000)
+    max_output_tokens: int = Field(8_192, ge=256, le=128_000)
+    # Silence of the provider, not the length of the reply; long thinking sends pings well within a minute.
+    model_timeout_s: float = Field(90.0, ge=1, le=600)
+    model_connect_timeout_s: float = Field(5.0, ge=0.1, le=60)
+    # Attempts per call before anything was shown: 1 + 3 rides out a rate limit without hiding an outage.
+    model_max_retries: int = Field(3, ge=0, le=10)
+    # A provider may ask for hours; past this the turn fails with the time instead of holding a thread.
+    model_max_retry_wait_s: float = Field(30.0, ge=0, le=600)
+
+    # Embeddings.
+    embedder: Literal["bundled", "voyage"] = "bundled"
+    # Which local model: "pair" is MiniLM and USE together, best over short facts and dialogue (docs/adr/0007);
+    # "minilm" reads English only and is a little better on dialogue; "use" is the fastest, in half the memory.
+    bundled_model: Literal["pair", "minilm", "use"] = "pair"
+    voyage_api_key: SecretStr = Field(SecretStr(""), validation_alias=_named("VOYAGE_API_KEY"))
+    voyage_base_url: str = "https://api.voyageai.com"
+    voyage_model: str = "voyage-3.5"
+    # Per attempt. A question waits for its vector, and recall by words alone is better than a long wait.
+    voyage_timeout_s: float = Field(5.0, ge=0.1, le=120)
+    voyage_max_retries: int = Field(
+        2, ge=0, le=10
+    )  # 1 + 2 attempts outlast a rate limit or a dropped connection
+    embedding_threads: int = Field(2, ge=1, le=64)  # more brings nothing on short texts
+    embedding_batch_size: int = Field(8, ge=1, le=256)  # 8 keeps the bundled model's memory near 300 MB
+
+    # Turns.
+    turn_threads: int = Field(16, ge=1, le=256)  # a thread mostly waits for the model: it costs about 1 MB
+    # Lease and reaper: a killed worker's turn is taken over within lease + reap interval (20 s at most).
+    turn_lease_s: float = Field(12.0, ge=2, le=300)
+    reap_interval_s: float = Field(4.0, ge=0.5, le=60)
+    turn_max_attempts: int = Field(
+        3, ge=1, le=10
+    )  # a poisonous turn ends instead of killing workers for ever
+    message_max_chars: int = Field(
+        100_000, ge=1_000, le=1_000_000
+    )  # about 25k tokens: larger belongs in a file
+    run_max_steps: int = Field(16, ge=1, le=200)
+    run_max_seconds: int = Field(600, ge=10, le=24 * 3600)
+    stream_seconds: int = Field(300, ge=10, le=3600)  # then the browser reconnects and resumes
+    stream_heartbeat_s: float = Field(
+        15.0, ge=1, le=60
+    )  # under the 30–60 s that proxies allow a silent connection
+    stream_keep_seconds: int = Field(3600, ge=60, le=24 * 3600)  # how long a reply's events can be replayed
+    stream_max_events: int = Field(20_000, ge=1_000, le=1_000_000)
+
+    # Context.
+    scratchpad_max_tokens: int = Field(1_500, ge=200, le=20_000)
+    recall_max_tokens: int = Field(1_000, ge=100, le=20_000)
+    recall_max_items: int = Field(12, ge=1, le=100)
+    # Measured (docs/adr/0007): at 0.40 a question that no fact answers finds nothing 92 times in 100, and 63 of
+    # 100 facts found do answer; at 0.30 it is 78 and 44, for 7 more of 100 answers found.
+    recall_min_confidence: float = Field(0.40, ge=0, le=1)
+    compaction_trigger_share: float = Field(0.60, ge=0.1, le=0.9)  # after a turn, in the background
+    compaction_keep_turns: int = Field(6, ge=1, le=100)  # newest turns that stay verbatim
+
+    # Long-term memory limits: a flood from one turn or one person stays bounded.
+    statement_max_chars: int = Field(2_000, ge=100, le=20_000)
+    memories_per_turn: int = Field(20, ge=1, le=1_000)
+    memories_per_user: int = Field(20_000, ge=100, le=10_000_000)
+    tombstone_days: int = Field(365, ge=1, le=3650)  # how long a forgetting is enforced against re-learning
+
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+
+    @field_validator("allowed_hosts", mode="before")
+    @classmethod
+    def _split_at_commas(cls, value: object) -> object:
+        return (
+            [host for part in value.split(",") if (host := part.strip())] if isinstance(value, str) else value
+        )
+
+
+@lru_cache(maxsize=1)
+def get_conf() -> Conf:
+    """The process's configuration, read once. Tests clear the cache after changing the environment."""
+    secrets_dir = Path(os.environ.get("STRATA_SECRETS_DIR", "/run/secrets"))
+    return Conf(_secrets_dir=secrets_dir if secrets_dir.is_dir() else None)
