@@ -1,0 +1,109 @@
+"""Claude, or whatever else speaks the Messages API at ``ANTHROPIC_BASE_URL``."""
+
+import importlib
+import itertools
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, cast
+
+from memoryapp.conf import Conf
+from memoryapp.llm import tokens
+from memoryapp.llm.base import Cancellation, ModelLimits, ModelRequest, Retrying, StreamEvent
+from memoryapp.llm.errors import Cancelled, ModelError, ModelNotFound, RequestRejected
+from memoryapp.llm.messages_wire import encode_prompt
+
+if TYPE_CHECKING:
+    from memoryapp.llm.messages_api import MessagesApi
+
+# The SDK's own backoff, which the provider's documentation recommends: 0.5 s, doubling, at most 8 s, up to 25
+# % less.
+_FIRST_WAIT_S = 0.5
+_LONGEST_BACKOFF_S = 8.0
+# A provider that just failed to tell its limits is asked again after this long, not before every turn.
+_LIMITS_RETRY_S = 60.0
+
+
+class ClaudeModel:
+    """A ``ChatModel`` over the official SDK, which is imported at the first call.
+
+    Retries what is retryable only while nothing of the reply was yielded, as often and as long as
+    configuration allows, announcing each wait with ``Retrying``; a wait ends at once when the call is
+    cancelled.
+    """
+
+    name = "claude"
+
+    def __init__(self, conf: Conf, *, jitter: Callable[[], float] = random.random) -> None:
+        self._conf = conf
+        self._jitter = jitter
+        self._lock = threading.Lock()
+        self._shared_api: MessagesApi | None = None
+        self._limits: dict[str, tuple[ModelLimits, float]] = {}
+
+    def stream(self, request: ModelRequest, cancellation: Cancellation) -> Iterator[StreamEvent]:
+        params = {**encode_prompt(request), "max_tokens": request.max_tokens}
+        for attempt in itertools.count(1):
+            if cancellation.is_set:
+                raise Cancelled("Stopped.")
+            has_begun = False
+            try:
+                for event in self._api().stream(params, cancellation):
+                    has_begun = True
+                    yield event
+            except ModelError as error:
+                wait_s = None if has_begun else self._wait_s(error, attempt)
+                if wait_s is None:
+                    raise
+                retrying = Retrying(wait_s=wait_s, reason=error.code, attempt=attempt)
+            else:
+                return
+            yield retrying
+            cancellation.wait(wait_s)
+
+    def count_tokens(self, request: ModelRequest) -> int:
+        """The provider's count, or the local estimate where the server cannot count (most local ones)."""
+        try:
+            return self._api().count_tokens(encode_prompt(request))
+        except ModelNotFound:
+            return tokens.estimate_request(request)
+
+    def limits(self, model: str) -> ModelLimits:
+        known, until = self._limits.get(model, (None, 0.0))
+        if known is not None and time.monotonic() < until:
+            return known
+        try:
+            limits, until = self._api().limits(model), float("inf")
+        except (ModelNotFound, RequestRejected):
+            limits, until = (
+                self._configured_limits(),
+                float("inf"),
+            )  # a server without that endpoint never answers it
+        except ModelError:
+            limits, until = self._configured_limits(), time.monotonic() + _LIMITS_RETRY_S
+        self._limits[model] = (limits, until)
+        return limits
+
+    def _configured_limits(self) -> ModelLimits:
+        return ModelLimits(self._conf.window_tokens, self._conf.max_output_tokens)
+
+    def _wait_s(self, error: ModelError, attempt: int) -> float | None:
+        """How long to wait before the next attempt, or None when this was the last."""
+        longest_s = self._conf.model_max_retry_wait_s
+        if not error.is_retryable or attempt > self._conf.model_max_retries:
+            return None
+        if error.retry_after_s is not None:
+            # Never earlier than asked, and not all at the same instant.
+            return (
+                error.retry_after_s * (1 + 0.1 * self._jitter()) if error.retry_after_s <= longest_s else None
+            )
+        backoff_s = min(_FIRST_WAIT_S * 2.0 ** (attempt - 1), _LONGEST_BACKOFF_S)
+        return min(backoff_s * (1 - 0.25 * self._jitter()), longest_s)
+
+    def _api(self) -> "MessagesApi":
+        with self._lock:
+            if self._shared_api is None:
+                module = importlib.import_module("memoryapp.llm.messages_api")
+                self._shared_api = cast("MessagesApi", module.MessagesApi(self._conf))
+            return self._shared_api

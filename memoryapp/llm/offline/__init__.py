@@ -1,0 +1,12 @@
+"""What answers without a key: a deterministic responder that speaks the ``ChatModel`` protocol.
+
+It is not a language model. It recognises English statements worth keeping, answers questions by quoting
+what recall returned, asks the tools for time and arithmetic, and says plainly what it is. One module per
+question it has to answer: ``prompt`` (what does the request say), ``statements`` (what is worth
+remembering), ``secrets`` (what must not be), ``questions`` (what is asked, which memories answer it),
+``arithmetic``, ``phrases`` (fixed texts), ``responder`` (the decision) and ``model`` (the protocol).
+"""
+
+from memoryapp.llm.offline.model import OfflineModel
+
+__all__ = ["OfflineModel"]

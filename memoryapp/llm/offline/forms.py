@@ -1,0 +1,390 @@
+"""The sentence forms that count as a statement worth keeping: a table; the first that matches a clause wins.
+
+A pattern has to match the whole clause, so an unforeseen word means no match rather than a misreading. Keys
+are templates over the pattern's named groups; a form has a key only where a person has one value at a time,
+so that a later statement replaces the earlier one.
+"""
+
+import re
+from dataclasses import dataclass
+
+from memoryapp.llm.offline.vocabulary import (
+    ACQUAINTANCE,
+    CALLED,
+    CAPITAL,
+    CHANNEL,
+    DATED,
+    DEMONYM,
+    DOCUMENT,
+    EAT,
+    EVENT,
+    HABIT,
+    INSTRUCTION,
+    JOB,
+    NAME,
+    NO_POINTER,
+    NOT_A_NAME,
+    NOT_A_PLACE,
+    NUMBER,
+    OBJECT,
+    PET,
+    PLACE_TAIL,
+    RELATIVE,
+    STATUS,
+    TAIL,
+    WHEN,
+    either,
+)
+
+_ADVERBS = "(?:(?:really|also|still|just|currently|now|very|severely|highly|mildly|recently|always|mostly) )*"
+_I_AM = rf"I(?:'m| am) {_ADVERBS}"
+_I_HAVE = rf"I(?: have|'ve got| have got) {_ADVERBS}"
+_WE_HAVE = "(?:I|We)(?: have|'ve got| have got| own)"
+_NEVER = "(?:don't|do not|can't|cannot|can not|never|no longer|must not|mustn't)"
+_LIKES = "(?:like|love|enjoy|adore|hate|dislike|detest|loathe)"
+# "The sea" is a taste, "the theme of love" is something just talked about.
+_NOT_THIS_ONE = r"(?!the (?-i:[a-z])\S* )"
+_STANDING = "(?:From now on|Going forward|In (?:the )?future)"
+_ATTRIBUTES = either(
+    "nickname,pronouns,shoe size,clothing size,dress size,height,blood type,star sign,surname,last name,"
+    "middle name,mother tongue,native language,nationality,job,profession,occupation,employer,home "
+    "?town,home address,address,post(?:al)? ?code,zip ?code,car,bike,customer number,membership number,"
+    "number plate,licen[cs]e plate,anniversary"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    kind: str
+    pattern: re.Pattern[str]
+    key: str
+
+
+def _form(kind: str, pattern: str, key: str = "") -> Form:
+    return Form(kind, re.compile(pattern, re.IGNORECASE), key)
+
+
+_IDENTITY = (
+    _form(
+        "identity",
+        rf"My (?:full |first |real )?name(?:'s| is) {NOT_A_NAME}(?:{NAME}|[^\W\d_]+(?<!able)(?<!ant)){TAIL}",
+        "name",
+    ),
+    _form("identity", rf"(?:You (?:can|may|should) )?(?:just )?call me {NOT_A_NAME}{NAME}{TAIL}", "name"),
+    _form(
+        "identity",
+        rf"(?:I go by|(?:People|(?:My )?friends|Everyone) calls? me) {NOT_A_NAME}{NAME}{TAIL}",
+        "name",
+    ),
+    _form(
+        "identity",
+        rf"My (?P<attribute>{_ATTRIBUTES})(?:'s| is| are) (?!(?:not|too|so|very|at|broken|gone|wrong"
+        rf"|different|unknown|private|hard|\w+ing)\b){OBJECT}",
+        "{attribute}",
+    ),
+    _form("identity", rf"I(?: was|'m| am) born (?:on |in )?(?:the )?(?=.*\d)(?=.*{DATED}).+", "birthday"),
+    _form(
+        "identity",
+        rf"My (?:birthday|date of birth)(?:'s| is) (?!not\b|in \d+ |soon|coming)(?=.*{DATED}).+",
+        "birthday",
+    ),
+    _form("identity", rf"I was born (?:and raised )?in {NAME}{TAIL}", "birthplace"),
+    _form("identity", rf"{_I_AM}\d{{1,3}}(?: years old)?", "age"),
+    _form("identity", rf"{_I_AM}(?:half[- ])?{DEMONYM}", "nationality"),
+    _form(
+        "identity",
+        rf"I(?:'m| am| come| originally come| am originally) from (?:the )?{NAME}{PLACE_TAIL}",
+        "origin",
+    ),
+    _form("identity", rf"I {_ADVERBS}(?:live|reside|no longer live) in (?:the )?{NAME}{PLACE_TAIL}", "city"),
+    _form("identity", rf"{_I_AM}(?:living|based) in (?:the )?{NAME}{PLACE_TAIL}", "city"),
+    _form(
+        "identity",
+        rf"(?:(?:Last \w+|Yesterday|Today|In \w+),? )?I(?:'ve| have)? (?:just |recently |now )?moved "
+        rf"(?:from {NAME} )?to {NOT_A_PLACE}(?:the )?{NAME}{PLACE_TAIL}",
+        "city",
+    ),
+    _form("identity", r"I live (?:alone|(?:together )?with my .+)", "household"),
+    _form("identity", r"My time ?zone(?:'s| is) (?!not\b).+", "time_zone"),
+    _form(
+        "identity",
+        r"I(?:'m| am) (?:in|on) (?:the )?(?:(?:UTC|GMT) ?[+-]?\d{1,2}(?::\d\d)?|(?-i:[A-Z]{2,4}T|UTC"
+        r"|Eastern|Pacific|Central|Mountain|Atlantic) time(?: ?zone)?)",
+        "time_zone",
+    ),
+    _form(
+        "identity",
+        rf"I {_ADVERBS}(?:work|no longer work) (?:at|for) (?!the (?:moment|same|time))(?:(?:an?|the) "
+        rf"[\w-].*|{CAPITAL}(?: .+)?){TAIL}",
+        "employer",
+    ),
+    _form(
+        "identity",
+        rf"I(?:'ve| have)? (?:just |recently )?(?:joined|started (?:working |a (?:new )?job )?at) "
+        rf"{NAME}{PLACE_TAIL}",
+        "employer",
+    ),
+    _form("identity", rf"I {_ADVERBS}work as (?:an?|the) .+", "occupation"),
+    _form(
+        "identity",
+        rf"{_I_AM}(?:an?|the) (?:(?!bad |good |terrible |great )[\w-]+ ){{0,3}}?{JOB}(?: (?:at|in|for"
+        rf"|from|by|with|and) .+)?{TAIL}",
+        "occupation",
+    ),
+    _form("identity", rf"{_I_AM}(?:retired|self-employed|unemployed)", "occupation"),
+    _form(
+        "identity",
+        r"I (?:mostly |usually )?work (?:from home|remotely|part[- ]time|full[- ]time|nights?)(?: .+)?",
+        "work.mode",
+    ),
+    _form("identity", rf"I(?: {_ADVERBS}(?:study|major in)|(?:'m| am) studying) (?:at )?{OBJECT}", "studies"),
+    _form(
+        "identity",
+        rf"(?:My|Our) (?P<relative>{RELATIVE}(?= is|{CALLED})|{ACQUAINTANCE}(?={CALLED}))(?:{CALLED}| "
+        rf"is) {NOT_A_NAME}(?!{DEMONYM}$){NAME}{TAIL}",
+        "family.{relative}.name",
+    ),
+    # "My older sister" says that there is another.
+    _form("identity", rf"(?:My|Our) (?:\w+er|little|big|\w+est) {RELATIVE}{CALLED} {NAME}{TAIL}"),
+    _form("identity", rf"(?:My|Our) (?:{RELATIVE}|{ACQUAINTANCE})'s birthday is (?!not\b)(?=.*{DATED}).+"),
+    _form("identity", rf"I(?:'m| am) (?:married|engaged) to {NAME}{TAIL}", "family.spouse.name"),
+    _form(
+        "identity", rf"(?:My|Our) (?P<pet>{PET})(?:{CALLED}| is) {NOT_A_NAME}{NAME}{TAIL}", "pet.{pet}.name"
+    ),
+    _form(
+        "identity", rf"{_WE_HAVE} (?:another|an? (?:second|third|other)) (?:\w+ )?{PET}{CALLED} {NAME}{TAIL}"
+    ),
+    _form(
+        "identity", rf"{_WE_HAVE} an? (?:\w+ ){{0,2}}?(?P<pet>{PET}){CALLED} {NAME}{TAIL}", "pet.{pet}.name"
+    ),
+    _form(
+        "identity",
+        rf"{_WE_HAVE} (?:an?|one|two|three|four|five|six|\d) (?:\w+ )?(?:kids?|child(?:ren)?|sons?"
+        rf"|daughters?|brothers?|sisters?|siblings?|grandchild(?:ren)?|dogs?|cats?|pets?|horses?)(?: "
+        rf"(?:called|named|and) .+)?{TAIL}",
+    ),
+    _form(
+        "identity",
+        rf"I (?:also )?speak (?:fluent |some |a little )?{CAPITAL}(?:(?:, and|,| and) (?:some |a little "
+        rf")?{CAPITAL})*(?: fluently)?",
+    ),
+)
+
+_CONTACT = (
+    _form(
+        "contact_preference",
+        r"(?:My (?:\w+ )?e-?mail(?: address)? is|(?:You can )?e-?mail me at) \S+@\S+\.\w+",
+        "email",
+    ),
+    _form(
+        "contact_preference",
+        r"(?:My (?:\w+ )?(?:phone|telephone|mobile|cell)(?: number)? is|(?:You can )?(?:call|text|phone"
+        r"|ring) me (?:at|on)) \+?\d[\d ()/-]{4,}",
+        "phone",
+    ),
+    _form(
+        "contact_preference",
+        rf"I(?:'d| would)? (?:much )?(?:rather|prefer) (?:(?:to )?be (?:contacted|reached|called|texted"
+        rf"|e-?mailed)|(?:by )?{CHANNEL})\b.*",
+        "contact.channel",
+    ),
+    _form(
+        "contact_preference",
+        r"(?:The best way to (?:reach|contact) me is|I(?:'m| am) (?:best reached|easiest to reach)"
+        r"|(?:You can )?(?:best )?(?:reach|contact) me (?:by|via|on|through)) .+",
+        "contact.channel",
+    ),
+    _form(
+        "contact_preference",
+        r"(?:only|do not|don't|never) (?:ever )?(?:call|phone|ring|text|e-?mail|contact|message) me "
+        r"(?:at|on|by|before|after|between|during|in|unless|with|via|about) .+",
+    ),
+    _form(
+        "contact_preference",
+        r"(?:call|text|e-?mail|message|contact) me (?:only|always|after|before|between|instead of"
+        r"|rather than|in the (?:morning|evening|afternoon)|on weekdays)\b.*",
+    ),
+)
+
+_CONSTRAINTS = (
+    _form("constraint", rf"{_I_AM}(?:allergic|intolerant) to {OBJECT}"),
+    _form("constraint", rf"{_I_HAVE}an? (?:[\w-]+ ){{0,3}}(?:allergy|intolerance)(?: to {OBJECT})?"),
+    _form(
+        "constraint",
+        rf"(?:{_I_AM}(?:no longer )?|I (?:became|turned|went|have gone) |I've (?:become|turned|gone) "
+        rf")(?:an? )?(?:strict |lifelong )?(?:vegetarian|vegan|pescatarian|flexitarian)(?: now| "
+        rf"again)?{TAIL}",
+        "diet",
+    ),
+    _form("constraint", rf"{_I_AM}(?:lactose|gluten)[- ]intolerant{TAIL}"),
+    _form(
+        "constraint",
+        r"I (?:keep|eat|only eat) (?:kosher|halal|vegetarian|vegan|gluten[- ]free)(?: food| meat)?",
+    ),
+    _form("constraint", r"I(?:'m| am) on an? (?:[\w-]+ )?[\w-]+ diet"),
+    _form(
+        "constraint",
+        rf"I (?:{_NEVER}|only) {EAT} (?!breakfast|lunch|dinner|enough|a\b|the\b|much|at\b|when\b){OBJECT}",
+    ),
+    _form("constraint", rf"I (?:avoid|have to avoid|must avoid|can't have) (?!a\b|the\b|being){OBJECT}"),
+    _form(
+        "constraint",
+        r"I(?: can't| cannot| can not| must not| mustn't|'m not allowed to| am not allowed to) (?:drink "
+        r"\w+|drive|swim|fly|climb stairs|ride a bike)(?: at night)?",
+    ),
+    _form(
+        "constraint",
+        rf"{_I_HAVE}(?:type [12] )?(?:diabetes|asthma|coeliac disease|celiac disease|epilepsy|high "
+        rf"blood pressure|migraines"
+        r"|hay fever|vertigo|arthritis|a pacemaker|ADHD|dyslexia)",
+    ),
+    _form(
+        "constraint",
+        rf"{_I_AM}(?:an? )?(?:diabetic|coeliac|celiac|epileptic|asthmatic|pregnant|colou?r[- ]?blind"
+        rf"|deaf|blind|dyslexic)",
+    ),
+    _form("constraint", r"I use an? (?:wheelchair|hearing aid|walking stick|screen reader)"),
+    _form("constraint", r"My budget(?: for .+?)? is .*\d.*"),
+    _form(
+        "constraint",
+        rf"(?:{_STANDING},? (?:please )?(?:only |always )?|(?:always|only) )(?:answer|reply|respond"
+        rf"|speak|write|talk)(?: to me)? (?:only )?in {CAPITAL}",
+        "reply.language",
+    ),
+    _form("identity", rf"{_STANDING},? (?:please )?call me {NOT_A_NAME}{NAME}", "name"),
+    _form("constraint", rf"{_STANDING},? (?:please )?{NO_POINTER}\w+ .+"),
+    _form("constraint", rf"(?:always|never) {INSTRUCTION} (?!up\b){NO_POINTER}.+"),
+)
+
+_TICKETS = (
+    _form(
+        "ticket",
+        rf"(?:My |The |Our )?(?P<document>{DOCUMENT}) {NUMBER} (?:is|was|has|has been) {STATUS}(?: .+)?",
+        "{document}.{number}.status",
+    ),
+    _form(
+        "ticket",
+        rf"(?:My|The|Our) (?:\w+ ){{0,2}}?{DOCUMENT}(?: (?:number|no\.?|id|code|reference))?(?: for "
+        rf".+?)? is {NUMBER}",
+    ),
+    _form(
+        "ticket", rf"(?:My|The|Our) (?:\w+ )?(?:flight|reference|confirmation) (?:number|code|id) is {NUMBER}"
+    ),
+    _form("ticket", rf"(?:My |The |Our )?{DOCUMENT} {NUMBER} (?:is|was) (?:about|for|from) {OBJECT}"),
+)
+
+_DECISIONS = (
+    _form(
+        "decision",
+        r"(?:We|I)(?:'ve| have)? (?:finally |just |already |now )?(?:decided|agreed|opted|settled|resolved) "
+        rf"(?:not to|to|on|that|against|for|in favou?r of) {NO_POINTER}(?!do (?:it|this|that|so)\b).+",
+    ),
+    _form(
+        "decision",
+        rf"(?:We|I)(?:'ve| have)? (?:finally |just |already )?(?:chose|chosen|picked) (?:{CAPITAL}(?: "
+        rf".+)?|{NO_POINTER}.+ over .+)",
+    ),
+    _form("decision", rf"(?:We're|We are|I'm|I am) going with {OBJECT}"),
+    _form("decision", r"(?:The|Our|My) (?:final )?decision is (?:to|that) .+"),
+)
+
+# Without a time an event is chatter.
+_EVENTS = (
+    _form(
+        "event",
+        rf"(?:My|Our|The) (?:[\w'-]+ ){{0,2}}?{EVENT}(?: (?:with|to|at|for|in|from) .+?)? (?:is|are"
+        rf"|starts|leaves|departs|begins|takes place|was moved to) (?!not\b)(?=.*{WHEN}).+",
+    ),
+    _form("event", rf"{_WE_HAVE} (?:an?|my|our) (?:[\w'-]+ ){{0,2}}?{EVENT}\b(?=.*{WHEN}).*"),
+    _form(
+        "event",
+        r"(?:I'm|I am|We're|We are) (?:getting married|flying|travell?ing|moving|leaving|visiting"
+        r"|meeting|seeing (?:the|my|a)"
+        rf"|going (?:to|on)|starting (?:a|my|at)|having (?:surgery|dinner|lunch)) {NO_POINTER}(?=.*{WHEN}).*",
+    ),
+    _form(
+        "event",
+        rf"(?:(?:Yesterday|Today|Last \w+|On \w+),? )?(?:I|We) (?:got married|adopted|graduated|broke "
+        rf"my|bought an? (?:car|house|flat)|ran a|visited|met with|had (?:surgery|a baby)) ?{NO_POINTER}.*",
+    ),
+)
+
+_SESSION = (
+    _form(
+        "session",
+        r"(?:(?:Today|Right now|Currently|At the moment|This (?:morning|afternoon|evening|week)),? "
+        r"I(?:'m| am)"
+        rf"|I(?:'m| am) (?:currently|now)) "
+        rf"{either('working on,writing,debugging,preparing,planning,editing,testing,building')} {OBJECT}",
+    ),
+)
+
+_PREFERENCES = (
+    _form(
+        "preference",
+        rf"My (?:absolute |all-time )?(?:favou?rite|preferred) (?P<object>[\w -]+?) (?:is|are) "
+        rf"(?!not\b){NO_POINTER}.+",
+        "favorite.{object}",
+    ),
+    _form(
+        "preference",
+        r"[\w '-]+? (?:is|are) my (?:absolute |all-time )?favou?rite (?P<object>[\w -]+)(?<! one)",
+        "favorite.{object}",
+    ),
+    _form(
+        "preference",
+        rf"I only drink (?!.*\b(?:when|after|before|at|on|in|with|during|for)\b){NO_POINTER}.+",
+        "drink.preference",
+    ),
+    _form(
+        "preference",
+        rf"I (?:only|always|never|usually|normally|typically|mostly|rarely|hardly ever|no longer|don't"
+        rf"|do not) {HABIT}(?: {NO_POINTER}.+)?",
+    ),
+    _form(
+        "preference",
+        r"(?:When(?:ever)? I|On|In the|At|For|During|Before|After|Every)\b[^,]{1,50}?,? I (?:(?:only"
+        r"|always|never|usually|prefer to"
+        rf"|like to) {HABIT}|prefer|drink|eat|go running|swim|cycle|work from home)\b(?! (?:it|that"
+        rf"|this)\b).*",
+    ),
+    _form(
+        "preference",
+        rf"I {_ADVERBS}(?:{_LIKES}|can't stand|cannot stand|can't bear|(?:don't|do not|no longer) "
+        rf"(?:really )?{_LIKES}) {_NOT_THIS_ONE}{OBJECT}",
+        "taste.{object}",
+    ),
+    _form("preference", rf"I {_ADVERBS}prefer {OBJECT}"),
+    _form(
+        "preference",
+        rf"{_I_AM}(?:(?:big|huge) )?(?:into|fond of|interested in|keen on|obsessed with|afraid of"
+        rf"|scared of|terrified of) {OBJECT}",
+    ),
+    _form("preference", rf"{_I_AM}an? (?:(?:big|huge|lifelong) )?(?:fan|lover) of {OBJECT}"),
+    _form(
+        "preference",
+        rf"{_I_AM}an? (?:[\w-]+ )?(?:morning person|night owl|early bird|cat person|dog person|tea "
+        rf"person|coffee person)",
+    ),
+    _form("preference", rf"I(?:'m| am) (?:learning|teaching myself) {OBJECT}"),
+)
+
+# Last, because a capital after "I'm" is the weakest sign of a name.
+_INTRODUCTION = _form(
+    "identity",
+    rf"(?:I'm|I am) {NOT_A_NAME}(?!{DEMONYM})(?-i:(?=[^\W\d_]\w*[a-z]|[^\x00-\x7f])){NAME}(?: from "
+    rf"(?:the )?{NAME})?{TAIL}",
+    "name",
+)
+
+FORMS = (
+    *_IDENTITY,
+    *_CONTACT,
+    *_CONSTRAINTS,
+    *_TICKETS,
+    *_DECISIONS,
+    *_EVENTS,
+    *_SESSION,
+    *_PREFERENCES,
+    _INTRODUCTION,
+)

@@ -1,0 +1,209 @@
+"""The responder's fixed texts: who it is, what it can do, and material for trying the stream by hand."""
+
+import re
+
+MEMORY_PAGE = "[Memory](/memory/)"
+_CONNECT = (
+    "To connect a real model, set `ANTHROPIC_API_KEY` for Claude, or `ANTHROPIC_BASE_URL` for any "
+    "server that speaks the Messages API (Ollama, llama.cpp, vLLM), and restart."
+)
+WHO_I_AM = (
+    f"I am Strata's built-in responder: a set of rules, not a language model. I answer while no model "
+    f"is connected. {_CONNECT}"
+)
+WHAT_I_CAN = f"""I am Strata's built-in responder, not a language model. I can:
+
+- **remember** what you tell me about yourself: *I only drink green tea, never coffee.*
+- **recall** it in any later conversation: *What do I usually drink?*
+- tell the **time and date**: *What time is it?*
+- **calculate**: *What is 17 × 23?*
+- stream something long to try the chat with: *Count to 200*, *Tell me a long story*, *Show me markdown*
+
+What I remember is yours to see, correct and delete on the {MEMORY_PAGE} page. {_CONNECT}"""
+_FALLBACK_START = "I did not understand that: I am a built-in responder, not a language model."
+_FALLBACK = f"""{_FALLBACK_START} I can only remember what you tell me about yourself, recall it, tell the
+time and calculate. Try:
+
+- *I only drink green tea, never coffee.*
+- *What do I usually drink?*
+
+{_CONNECT}"""
+_FALLBACK_SHORT = (
+    "I did not understand that either. I can remember, recall, tell the time and calculate; ask *What "
+    "can you do?* for examples."
+)
+NO_SECRETS = (
+    "I don't keep secrets such as passwords, keys, or card and account numbers, so I did not save that."
+)
+FORGET = (
+    f"Forgetting is in your hands, so that nothing goes by mistake: open {MEMORY_PAGE}, find what "
+    f"should go, and choose *Forget*. "
+    "I changed nothing."
+)
+MARKDOWN = """# A heading
+
+Some *emphasis*, some **strong text**, some `code`, and a [link](/memory/).
+
+## A list
+
+1. First
+2. Second
+   - with a detail
+   - and another
+
+## A table
+
+| memory | lives | holds |
+|---|---|---|
+| scratchpad | one run | its steps |
+| transcript | one conversation | what was said |
+| long-term | until it expires | facts |
+
+## A code block
+
+```python
+def greet(name: str) -> str:
+    return f"Hello, {name}!"
+```
+
+> A quotation ends it."""
+
+_COUNT_LIMIT = 500
+_YEAR = (
+    ("January", "A surveyor", "a brass compass"),
+    ("February", "Two brothers", "a letter without an address"),
+    ("March", "A choir", "a jar of blue sand"),
+    ("April", "A clockmaker", "a broken oar"),
+    ("May", "A lost dog", "a child's drawing"),
+    ("June", "A painter", "three coins"),
+    ("July", "A geologist", "a chart of another coast"),
+    ("August", "The postman", "a dried thistle"),
+    ("September", "A class of children", "a key that fitted nothing"),
+    ("October", "A violinist", "a page of music"),
+    ("November", "An old sailor", "a photograph of the sea"),
+    ("December", "The first keeper's daughter", "a lamp exactly like her own"),
+)
+
+_WHOLE_MESSAGE: tuple[tuple[re.Pattern[str], str], ...] = tuple(
+    (re.compile(rf"\s*(?:{pattern})[\s!.?,…:)🙂👋]*", re.IGNORECASE), reply)
+    for pattern, reply in (
+        (
+            (
+                r"(?:hi|hello|hey|hiya|good (?:morning|afternoon|evening)|greetings)(?:,? (?:there"
+                r"|again|strata|everyone|all))?"
+            ),
+            (
+                "Hello! Tell me something about yourself and I will remember it, or ask me what I know. "
+                "*What can you do?* shows the rest."
+            ),
+        ),
+        (
+            r"(?:many )?(?:thanks|thank you|thx|ty|cheers)(?: (?:so much|very much|a lot|again))?",
+            "You're welcome.",
+        ),
+        (
+            r"(?:good ?bye|bye(?: bye)?|see you(?: later| soon)?|good ?night)",
+            "Goodbye. What you told me will be here.",
+        ),
+        (
+            (
+                r"(?:ok(?:ay)?|yes|no|yep|nope|sure|fine|great|cool|nice|perfect|got it|never ?mind"
+                r"|forget it)"
+            ),
+            "All right.",
+        ),
+        (
+            r"how are you(?: doing)?(?: today)?",
+            "I have no moods, I am a built-in responder; but everything works. How can I help?",
+        ),
+        (
+            (
+                r"(?:who|what) (?:exactly )?are you|are you (?:an? )?(?:ai|llm|language model|bot|robot"
+                r"|human|real|chatgpt|gpt|claude)(?: or .*)?|what(?:'s| is) your name|(?:what|which) "
+                r"(?:language )?model (?:are you|is this|do you use)|how (?:do|can) i connect (?:a|an"
+                r"|the|to a|claude).*"
+            ),
+            WHO_I_AM,
+        ),
+        (
+            (
+                r"(?:what can (?:you|i) (?:do|ask)(?: here)?|what do you do|how (?:do|does) (?:you|this"
+                r"|it) work|help(?: me)?(?: please)?)"
+            ),
+            WHAT_I_CAN,
+        ),
+        (
+            (
+                r"(?:please )?(?:show(?: me)?|give me|demo) (?:some |a )?markdown(?: (?:sample|demo"
+                r"|example))?(?: please)?"
+            ),
+            MARKDOWN,
+        ),
+    )
+)
+_FORGET = re.compile(
+    r"(?:(?:please|now|can you|could you|would you|will you|i want you to|you should|you can|you must) "
+    r"){0,3}(?:forget|delete|erase|remove|un-?remember)\b(?! to\b)",
+    re.IGNORECASE,
+)
+_COUNT = re.compile(
+    r"\s*(?:please |can you |could you )*count (?:from (?:1|one) )?(?:up )?to (\d{1,9})\b.{0,40}",
+    re.IGNORECASE,
+)
+_STORY = re.compile(
+    r"\s*(?:please |can you |could you )*(?:tell|write|give)(?: me)? (?:a |an |another )?(?:very "
+    r"|really |long )*(?:story|tale|text|essay|poem)\b.{0,80}",
+    re.IGNORECASE,
+)
+
+
+def set_phrase(message: str) -> str:
+    """The ready answer to a message that is small talk or asks for a sample; empty when it is neither."""
+    for pattern, reply in _WHOLE_MESSAGE:
+        if pattern.fullmatch(message):
+            return reply
+    if count := _COUNT.fullmatch(message):
+        return _counted(int(count.group(1)))
+    return _story() if _STORY.fullmatch(message) else ""
+
+
+def asks_to_forget(message: str) -> bool:
+    return bool(_FORGET.match(message.strip()))
+
+
+def fallback(previous_reply: str) -> str:
+    """In full once, then short while it goes on."""
+    repeats = previous_reply.startswith((_FALLBACK_START, _FALLBACK_SHORT))
+    return _FALLBACK_SHORT if repeats else _FALLBACK
+
+
+def _counted(last: int) -> str:
+    rows = [
+        ", ".join(str(number) for number in range(first, min(first + 10, last + 1, _COUNT_LIMIT + 1)))
+        for first in range(1, min(last, _COUNT_LIMIT) + 1, 10)
+    ]
+    if last > _COUNT_LIMIT:
+        rows.append(f"I stop at {_COUNT_LIMIT}.")
+    return "\n\n".join(rows) or "There is nothing to count."
+
+
+def _story() -> str:
+    opening = (
+        "# The Keeper of Low Point\n\nOn the last rock before the open sea stood a lighthouse, and in "
+        "it lived a keeper who wrote down one thing every evening: what the day had brought, and what "
+        "she had decided not to keep."
+    )
+    chapters = [
+        f"**{month}.** {visitor} came up the path and stayed until the lamp was lit. They talked about "
+        f"the weather first, as everyone does, and then about the things one only says with the sea in "
+        f"the window. In the morning the keeper found {found} on the sill. She turned it over twice, "
+        f"wrote a line in her book, and put it on the "
+        "shelf beside the others."
+        for month, visitor, found in _YEAR
+    ]
+    ending = (
+        "When the year was over she read the book from the first page. Most of it she struck out, "
+        "gladly. Twelve lines she left, and each of them said where it had come from and on which day. "
+        "*The end.*"
+    )
+    return "\n\n".join([opening, *chapters, ending])

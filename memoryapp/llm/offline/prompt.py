@@ -1,0 +1,137 @@
+"""Reads a ``ModelRequest`` the way the context assembly wrote it: which run is this, and what happened in it
+so far.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from memoryapp.llm.base import ModelMessage, ModelRequest, Text, ToolResult, ToolUse
+
+_FENCE = re.compile(
+    r"\s*<recalled-memories\b[^>\n]*>(?P<items>.*)</recalled-memories\b[^>]*>\s*", re.DOTALL | re.IGNORECASE
+)
+_SUMMARY = "<conversation-summary"
+_SCRATCHPAD = "<scratchpad"
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """One memory as the prompt shows it; ``confidence``: recall's probability that it is an answer."""
+
+    statement: str
+    kind: str = ""
+    origin: str = "user_typed"
+    said_on: date | None = None
+    confidence: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool call of this run; ``result`` is None while it is unanswered."""
+
+    use: ToolUse
+    result: ToolResult | None
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """``words`` are the user's own alone; ``previous_reply`` is the newest finished assistant text."""
+
+    words: str
+    recalled: tuple[Recalled, ...]
+    calls: tuple[Call, ...]
+    offered: frozenset[str]
+    previous_reply: str
+
+
+def read_prompt(request: ModelRequest) -> Prompt:
+    """Never raises: what cannot be read is treated as absent."""
+    messages = request.messages
+    start = max((n for n, message in enumerate(messages) if _opens_a_run(message)), default=len(messages))
+    words, recalled = _opening(messages[start]) if start < len(messages) else ("", ())
+    return Prompt(
+        words=words,
+        recalled=recalled,
+        calls=_calls(messages[start + 1 :]),
+        offered=frozenset(tool.name for tool in request.tools),
+        previous_reply=_newest_reply(messages[:start]),
+    )
+
+
+def recalled_items(value: object) -> tuple[Recalled, ...]:
+    """Memories in decoded JSON: a list of items, or an object holding one under any name."""
+    if isinstance(value, dict):
+        value = next((inner for inner in value.values() if isinstance(inner, list)), [])
+    if not isinstance(value, list):
+        return ()
+    return tuple(_recalled(item) for item in value if isinstance(item, dict) and _statement(item))
+
+
+def decoded(content: str) -> object:
+    """The JSON in ``content``, or the text itself when it is none."""
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError):
+        return content
+
+
+def _opens_a_run(message: ModelMessage) -> bool:
+    # A message with tool results continues a run even when a scratchpad follows them.
+    if message.role != "user" or any(isinstance(block, ToolResult) for block in message.blocks):
+        return False
+    return any(not text.startswith((_SCRATCHPAD, _SUMMARY)) for text in _texts(message))
+
+
+def _opening(message: ModelMessage) -> tuple[str, tuple[Recalled, ...]]:
+    """The words are found by position, so that a fence typed by a user stays their words."""
+    texts = _texts(message)
+    if len(texts) > 1 and texts[0].startswith(_SUMMARY):
+        texts = texts[1:]
+    fence = _FENCE.fullmatch(texts[0])
+    if fence is None or len(texts) == 1 or texts[1].startswith(_SCRATCHPAD):
+        return texts[0], ()
+    return texts[1], recalled_items(decoded(fence["items"]))
+
+
+def _texts(message: ModelMessage) -> list[str]:
+    return [block.text for block in message.blocks if isinstance(block, Text)]
+
+
+def _calls(messages: Sequence[ModelMessage]) -> tuple[Call, ...]:
+    blocks = [block for message in messages for block in message.blocks]
+    results = {block.tool_use_id: block for block in blocks if isinstance(block, ToolResult)}
+    return tuple(Call(block, results.get(block.id)) for block in blocks if isinstance(block, ToolUse))
+
+
+def _newest_reply(messages: Sequence[ModelMessage]) -> str:
+    newest = next((message for message in reversed(messages) if message.role == "assistant"), None)
+    return "".join(_texts(newest)) if newest else ""
+
+
+def _recalled(item: dict[str, object]) -> Recalled:
+    confidence = item.get("confidence", item.get("score"))
+    return Recalled(
+        statement=_statement(item),
+        kind=str(item.get("kind") or ""),
+        origin=str(item.get("origin") or "user_typed"),
+        said_on=_day(item.get("said_on")),
+        confidence=float(confidence) if isinstance(confidence, int | float) else None,
+    )
+
+
+def _statement(item: dict[str, object]) -> str:
+    for name in ("statement", "text", "content"):
+        value = item.get(name)
+        if isinstance(value, str) and value.strip():
+            return " ".join(value.split())
+    return ""
+
+
+def _day(value: object) -> date | None:
+    try:
+        return date.fromisoformat(str(value)[:10])
+    except ValueError:
+        return None

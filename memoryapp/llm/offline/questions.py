@@ -1,0 +1,220 @@
+"""What is asked, and which of the recalled memories answer it.
+
+Words decide together with recall's own confidence: a memory that is in every prompt (a name, an allergy) is
+not quoted unless the question is about it.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from memoryapp.llm.offline.arithmetic import Sum, find_sum
+from memoryapp.llm.offline.prompt import Recalled
+from memoryapp.llm.offline.secrets import has_secret
+from memoryapp.llm.offline.sentences import sentences, without_lead
+from memoryapp.llm.offline.statements import PASTED_CHARS, is_question
+
+_NONE = frozenset[str]()
+ANSWERS_SHOWN = 3
+OVERVIEW_SHOWN = 10
+_QUESTIONS_PER_MESSAGE = 3
+# Recall's confidence is calibrated: from here on an item is more likely an answer than not.
+_CONFIDENT = 0.5
+# Half of the words is not enough ("my dog's name" against "My name is Ana"); with some confidence a third is.
+_ENOUGH = 0.6
+_SAME_TOPIC = 0.8  # a related word counts a little less than the same word
+
+_TIME = re.compile(
+    r"(?:what(?:['’]s|s| is)?|which|tell me|do you know|can you tell me|could you tell "
+    r"me)\b.*?\b(?:(?:the )?(?:current )?(?:time|date|day|year|month)(?: of the week)?(?: is it| is "
+    r"today| it is)?(?: now| today| right now| please)*|today['’]?s date|day today|time now)\s*[?.!]*",
+    re.IGNORECASE,
+)
+_TIME_OF_SOMETHING = re.compile(
+    r"\b(?:my|our|zone|i|we|of (?!the week)|for|next|until|birthday)\b", re.IGNORECASE
+)
+_OVERVIEW = re.compile(
+    r"(?:what|tell me (?:what|everything)|show me what|list (?:what|everything)|do) .*\b(?:(?:know"
+    r"|remember|recall|saved|stored|noted) about (?:me|us)|you(?: have)? (?:remember|know|saved|stored"
+    r"|noted)|memories|facts).*",
+    re.IGNORECASE,
+)
+_NARROWED = re.compile(r"\b(?:about (?!me\b|us\b)|my|our)\b", re.IGNORECASE)
+_ASKS_TO_TELL = re.compile(
+    r"(?:do you (?:know|remember)|remind me|tell me (?:what|when|where|who|which|how|my|about))\b",
+    re.IGNORECASE,
+)
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_STOP = _words(
+    "a about again all also am an and any are as at be been before but by can could did do does doing "
+    "done down for from had has have having how i if in into is it its just know let list lot many me "
+    "mine more much my myself no not of on or our out over please recall remember remind said say see "
+    "should show so some tell than that the their them then there these they thing things this those to "
+    "told too up us very was we were what when where which who whom whose why will with would you your "
+    "s t d m ve re ll currently ever exactly yet still day days today now often"
+)
+# They name the relation, not the topic: enough only for a question that has nothing else ("what do I like?").
+_GENERIC = _words(
+    "like love enjoy hate dislike prefer want need go get make use usually always never only favourite "
+    "favorite"
+)
+_TOPICS = (
+    "live city town home address moved move based reside country where place",
+    (
+        "work job employer occupation profession company career employed office engineer teacher nurse "
+        "doctor developer"
+    ),
+    "name called call nickname",
+    "birthday born birth old age",
+    "diet eat vegetarian vegan pescatarian allergic allergy allergies intolerant avoid",
+    "drink coffee tea beverage",
+    "contact reach email mail phone text message",
+    "order ticket invoice booking reservation parcel",
+    "decide decided decision agreed chose chosen choice",
+    "appointment meeting event plan plans planned happening",
+    "hobby hobbies learning interest interested",
+    "hate dislike",
+)
+_RELATIONS = (
+    "dog puppy pet pets",
+    "cat kitten pet pets",
+    "rabbit hamster parrot horse bird pet pets",
+    "wife spouse married partner husband fiancee fiance girlfriend boyfriend",
+    "mother mum mom parent parents",
+    "father dad parent parents",
+    "sister sibling siblings",
+    "brother sibling siblings",
+    "son kid kids child children",
+    "daughter kid kids child children",
+    "boss landlord landlady roommate flatmate cousin aunt uncle niece nephew friend colleague",
+)
+_IRREGULAR = {
+    "": "", "drank": "drink", "drunk": "drink", "ate": "eat", "eaten": "eat", "flew": "fly",
+    "bought": "buy", "chose": "choose", "chosen": "choose", "went": "go", "met": "meet",
+    "children": "child", "wives": "wife", "colour": "color", "favourite": "favorite", "spoke": "speak",
+    "spoken": "speak", "made": "make", "took": "take", "wore": "wear",
+}  # fmt: skip
+_ENDINGS = (("ies", "y"), ("sses", "ss"), ("ing", ""), ("ied", "y"), ("ed", ""), ("s", ""))
+
+
+@dataclass(frozen=True, slots=True)
+class Questions:
+    """Everything one message asks; ``about_memory`` keeps the sentences as they were typed."""
+
+    asks_time: bool
+    sums: tuple[Sum, ...]
+    asks_overview: bool
+    about_memory: tuple[str, ...]
+
+
+def find_questions(message: str) -> Questions:
+    """What ``message`` asks; a sentence with a secret in it is left alone, lest it travel in a query."""
+    asked: list[str] = []
+    sums: list[Sum] = []
+    asks_time = asks_overview = False
+    for sentence in sentences(message[:PASTED_CHARS]):
+        text = without_lead(sentence.text)
+        if has_secret(text):
+            continue
+        if a_sum := find_sum(text):
+            sums.append(a_sum)
+        elif not (is_question(text) or _ASKS_TO_TELL.match(text)):
+            continue
+        elif _TIME.fullmatch(text) and not _TIME_OF_SOMETHING.search(text):
+            asks_time = True
+        elif _OVERVIEW.match(text) and not _NARROWED.search(text):
+            asks_overview = True
+        else:
+            asked.append(text)
+    return Questions(
+        asks_time, tuple(sums[:_QUESTIONS_PER_MESSAGE]), asks_overview, tuple(asked[:_QUESTIONS_PER_MESSAGE])
+    )
+
+
+def pertinent(question: str, items: Sequence[Recalled]) -> list[Recalled]:
+    """The items that answer ``question``, best first, at most ``ANSWERS_SHOWN``; usually none or one."""
+    asked = _Words.of(question)
+    scored = [(score, item) for item in items if (score := _score(asked, item)) > 0]
+    best = max((score for score, _ in scored), default=0.0)
+    close = [(score, item) for score, item in scored if score >= 0.75 * best]
+    close.sort(key=lambda pair: -pair[0])
+    return [item for _, item in close[:ANSWERS_SHOWN]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    stems: frozenset[str]
+    topics: frozenset[str]
+    relations: frozenset[str]
+    numbers: frozenset[str]
+
+    @classmethod
+    def of(cls, text: str) -> "_Words":
+        words = [word for word in re.findall(r"\w+", text.lower()) if word not in _STOP]
+        stems = frozenset(_stem(word) for word in words)
+        numbers = frozenset(word for word in words if any(character.isdigit() for character in word))
+        return cls(stems, _groups(stems, _TOPIC_STEMS), _groups(stems, _RELATION_STEMS), numbers)
+
+
+def _score(asked: _Words, item: Recalled) -> float:
+    """0 when the item does not answer; else coverage and confidence together, about 0..2."""
+    told = _Words.of(item.statement)
+    # 1041 is not 1042 and a dog is not a wife, however near their vectors are.
+    if not asked.numbers <= told.numbers or (asked.relations and not asked.relations & told.relations):
+        return 0.0
+    confidence = item.confidence or 0.0
+    coverage = _coverage(asked, told)
+    if told.relations - asked.relations:
+        coverage /= 2
+    is_pertinent = confidence >= _CONFIDENT or (coverage > 0 and coverage + confidence >= _ENOUGH)
+    precision = len(asked.stems & told.stems) / max(1, len(told.stems))
+    return coverage + confidence + precision / 4 if is_pertinent else 0.0
+
+
+def _coverage(asked: _Words, told: _Words) -> float:
+    """The share of the question's words that the statement has, itself or by its topic."""
+    needed = asked.stems - _GENERIC_STEMS or asked.stems
+    if not needed:
+        return 0.0
+    shared_topics = (asked.topics & told.topics) | (asked.relations & told.relations)
+    hits = (
+        1.0 if stem in told.stems else _SAME_TOPIC * bool(_GROUPS.get(stem, _NONE) & shared_topics)
+        for stem in needed
+    )
+    return sum(hits) / len(needed)
+
+
+def _stem(word: str) -> str:
+    word = _IRREGULAR.get(word, word)
+    for ending, replacement in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith(("ss", "us", "is")):
+            word = word.removesuffix(ending) + replacement
+            break
+    if len(word) > 3 and word[-1] == word[-2] and word[-1] in "bdgmnprt":
+        word = word[:-1]
+    return word.removesuffix("e")
+
+
+def _stems_of(groups: Iterable[str]) -> dict[str, frozenset[str]]:
+    """Each stem with the names of its groups; a group is named by its first word."""
+    table: dict[str, frozenset[str]] = {}
+    for group in groups:
+        name, *_ = words = group.split()
+        for word in words:
+            table[_stem(word)] = table.get(_stem(word), _NONE) | {name}
+    return table
+
+
+def _groups(stems: frozenset[str], table: dict[str, frozenset[str]]) -> frozenset[str]:
+    return _NONE.union(*(table.get(stem, _NONE) for stem in stems))
+
+
+_TOPIC_STEMS = _stems_of(_TOPICS)
+_RELATION_STEMS = _stems_of(_RELATIONS)
+_GROUPS = _TOPIC_STEMS | _RELATION_STEMS
+_GENERIC_STEMS = frozenset(_stem(word) for word in _GENERIC)

@@ -1,0 +1,253 @@
+"""Decides one reply: first every tool call the message needs, at once; then, when the results are there, the
+words.
+"""
+
+import re
+from calendar import month_name
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Any
+
+from memoryapp.llm.base import ToolResult
+from memoryapp.llm.offline import phrases
+from memoryapp.llm.offline.phrases import MEMORY_PAGE
+from memoryapp.llm.offline.prompt import Call, Prompt, Recalled, decoded, recalled_items
+from memoryapp.llm.offline.questions import OVERVIEW_SHOWN, Questions, find_questions, pertinent
+from memoryapp.llm.offline.statements import Findings, Statement, find_statements
+
+_QUERY_CHARS = 500
+_TOLD_BY = {
+    "user_typed": "You told me",
+    "user_confirmed": "You told me",
+    "model_inferred": "I noted",
+    "tool": "A tool reported",
+    "imported": "You imported",
+    "untrusted": "A text that nobody confirmed says, seen",
+}
+_OPENINGS = {"added": "I'll remember", "reinforced": "I already knew"}
+_NOTES = {
+    "conflict": f'"{{statement}}" contradicts something I know. Settle it on the {MEMORY_PAGE} page.',
+    "pending": f'"{{statement}}" waits until you confirm it on the {MEMORY_PAGE} page.',
+    "refused": "I did not keep that.",
+}
+_SECOND_PERSON = {
+    "i am": "you are", "i'm": "you're", "i was": "you were", "i've": "you've", "i'd": "you'd",
+    "i'll": "you'll", "i": "you", "my": "your", "mine": "yours", "me": "you", "myself": "yourself",
+}  # fmt: skip
+_FIRST_PERSON = re.compile(r"\b(?:I am|I'm|I was|I've|I'd|I'll|I|my|mine|me|myself)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedCall:
+    name: str
+    input: Mapping[str, Any]  # JSON, as the named tool wants it
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """Either calls or a text, never both."""
+
+    text: str = ""
+    calls: tuple[PlannedCall, ...] = ()
+
+
+def respond(prompt: Prompt) -> Reply:
+    """Pure and total: the same prompt gives the same reply, and no input raises.
+
+    All calls of a run are made in its first reply, so a run has at most one round of tools.
+    """
+    if phrases.asks_to_forget(prompt.words) and not phrases.set_phrase(prompt.words):
+        return Reply(phrases.FORGET)
+    if phrase := phrases.set_phrase(prompt.words):
+        return Reply(phrase)
+    findings, questions = find_statements(prompt.words), find_questions(prompt.words)
+    calls = () if prompt.calls else tuple(_planned(prompt, findings, questions))
+    if calls:
+        return Reply(calls=calls)
+    parts = [part for part in _parts(prompt, findings, questions) if part]
+    return Reply("\n\n".join(parts) or phrases.fallback(prompt.previous_reply))
+
+
+def _planned(prompt: Prompt, findings: Findings, questions: Questions) -> Iterator[PlannedCall]:
+    wanted = [PlannedCall("remember", _remember_input(statement)) for statement in findings.statements]
+    if questions.asks_time:
+        wanted.append(PlannedCall("current_time", {}))
+    wanted += [PlannedCall("calculate", {"expression": a_sum.expression}) for a_sum in questions.sums]
+    # Recall has run before this call already; asking again pays only when it brought nothing.
+    if questions.about_memory and not prompt.recalled:
+        wanted.append(PlannedCall("recall", {"query": " ".join(questions.about_memory)[:_QUERY_CHARS]}))
+    yield from (call for call in wanted if call.name in prompt.offered)
+
+
+def _remember_input(statement: Statement) -> dict[str, str]:
+    fields = {
+        "statement": statement.statement,
+        "kind": statement.kind,
+        "key": statement.key,
+        "quote": statement.quote,
+    }
+    return {name: value for name, value in fields.items() if value}
+
+
+def _parts(prompt: Prompt, findings: Findings, questions: Questions) -> Iterator[str]:
+    yield _bulleted(_outcome(call) for call in _made(prompt, "remember"))
+    if findings.statements and "remember" not in prompt.offered:
+        yield "I can't save that here: remembering is off in this conversation."
+    if findings.has_withheld:
+        yield phrases.NO_SECRETS
+    if questions.asks_time:
+        yield from _told_time(prompt)
+    yield from _results_of_sums(prompt, questions)
+    recalled = prompt.recalled or _recalled_by_tool(prompt)
+    yield from (
+        _failure("search my memory", call.result) for call in _made(prompt, "recall") if _failed(call)
+    )
+    if questions.asks_overview:
+        yield _overview(recalled)
+    if not any(_failed(call) for call in _made(prompt, "recall")):
+        yield from _answers(questions.about_memory, recalled)
+
+
+def _made(prompt: Prompt, name: str) -> list[Call]:
+    return [call for call in prompt.calls if call.use.name == name]
+
+
+def _failed(call: Call) -> bool:
+    return call.result is None or call.result.is_error
+
+
+def _failure(what: str, result: ToolResult | None) -> str:
+    """Why a tool did not do its work, in its own words."""
+    if result is None:
+        return f"I could not {what}: the tool did not answer."
+    content = decoded(result.content)
+    message = _text(content, "message", "error", "detail") or (content if isinstance(content, str) else "")
+    return f"I could not {what}: {' '.join(message.split()) or 'the tool failed'}"
+
+
+def _text(content: object, *names: str) -> str:
+    """The first non-empty value under one of ``names``, as text."""
+    if not isinstance(content, dict):
+        return ""
+    values = (content.get(name) for name in names)
+    return next(
+        (str(value) for value in values if isinstance(value, str | int | float) and str(value).strip()), ""
+    )
+
+
+def _bulleted(lines: Iterable[str]) -> str:
+    texts = list(lines)
+    return texts[0] if len(texts) == 1 else "\n".join(f"- {text}" for text in texts)
+
+
+# --- remember
+
+
+def _outcome(call: Call) -> str:
+    result = call.result
+    if result is None or result.is_error:
+        return _failure("save that", result)
+    content = decoded(result.content)
+    if isinstance(content, str):
+        return content
+    statement = _text(content, "statement") or str(call.use.input.get("statement", ""))
+    message = _text(content, "message")
+    outcome = _text(content, "outcome", "status")
+    if opening := _OPENINGS.get(outcome):
+        return _that(opening, statement)
+    if outcome == "superseded":
+        return f"Updated: {_addressed(statement)}"
+    note = _NOTES.get(outcome, f"I could not tell whether that was saved; the {MEMORY_PAGE} page shows it.")
+    return f"{note.format(statement=statement)} {message}".rstrip()
+
+
+def _that(opening: str, statement: str) -> str:
+    addressed = _addressed(statement)
+    return f"{opening}: {addressed}" if addressed.startswith('"') else f"{opening} that {addressed}"
+
+
+def _addressed(statement: str) -> str:
+    """The statement said to its author; quoted instead where turning the persons round could go wrong."""
+    text = statement.replace("’", "'")
+    if not re.match(r"(?:I|My)\b", text) or re.search(
+        r"\b(?:you|your|yours|we|our|us)\b", text, re.IGNORECASE
+    ):
+        return f'"{statement}"'
+    # Ignoring case, "I" also matches the Turkish "ı" and "İ", which are not in the table.
+    turned = _FIRST_PERSON.sub(lambda match: _SECOND_PERSON.get(match.group().lower(), match.group()), text)
+    return turned[:1].lower() + turned[1:]
+
+
+# --- time and sums
+
+
+def _told_time(prompt: Prompt) -> Iterator[str]:
+    made = _made(prompt, "current_time")
+    if not made:
+        yield "I can't tell the time here: that tool is not available."
+    for call in made:
+        if call.result is None or call.result.is_error:
+            yield _failure("tell the time", call.result)
+        else:
+            content = decoded(call.result.content)
+            told = _text(content, "text", "local", "iso", "now") or (
+                content if isinstance(content, str) else ""
+            )
+            yield f"It is {told.rstrip('.')}." if told else "The clock gave no answer."
+
+
+def _results_of_sums(prompt: Prompt, questions: Questions) -> Iterator[str]:
+    made = {str(call.use.input.get("expression")): call for call in _made(prompt, "calculate")}
+    for a_sum in questions.sums:
+        call = made.get(a_sum.expression)
+        if call is None:
+            yield "I can't calculate here: that tool is not available."
+        elif call.result is None or call.result.is_error:
+            yield _failure(f"calculate {a_sum.shown}", call.result)
+        else:
+            content = decoded(call.result.content)
+            value = _text(content, "result", "value", "text") or str(content)
+            yield f"{a_sum.shown} is {value}."
+
+
+# --- what is remembered
+
+
+def _recalled_by_tool(prompt: Prompt) -> tuple[Recalled, ...]:
+    return tuple(
+        item
+        for call in _made(prompt, "recall")
+        if call.result is not None and not call.result.is_error
+        for item in recalled_items(decoded(call.result.content))
+    )
+
+
+def _answers(asked: tuple[str, ...], recalled: tuple[Recalled, ...]) -> Iterator[str]:
+    if len(asked) > 1:
+        # Recall judged the message as a whole; which of its questions it was confident about, it did not say.
+        recalled = tuple(replace(item, confidence=None) for item in recalled)
+    for question in asked:
+        items = pertinent(question, recalled)
+        if items:
+            yield _bulleted(_cited(item) for item in items)
+        elif len(asked) == 1:
+            yield "I know nothing about that. If it is about you, tell me and I will remember it."
+        else:
+            yield f"About *{' '.join(question.split())}* I know nothing."
+
+
+def _overview(recalled: tuple[Recalled, ...]) -> str:
+    if not recalled:
+        return f"I have nothing about you at hand. Everything I remember is on the {MEMORY_PAGE} page."
+    cited = _bulleted(_cited(item) for item in recalled[:OVERVIEW_SHOWN])
+    return f"{cited}\n\nThis is what came to hand; everything I remember is on the {MEMORY_PAGE} page."
+
+
+def _cited(item: Recalled) -> str:
+    said_on = f" on {_dated(item.said_on)}" if item.said_on else ""
+    return f'{_TOLD_BY.get(item.origin, "I noted")}{said_on}: "{item.statement}"'
+
+
+def _dated(day: date) -> str:
+    return f"{day.day} {month_name[day.month]} {day.year}"

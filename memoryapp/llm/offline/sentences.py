@@ -1,0 +1,106 @@
+"""Cuts a message into sentences and clauses without ever changing a character, so that quotes stay verbatim.
+
+Quoted, pasted, forwarded and code text is not the user speaking: it is blotted out first, at equal length.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+BLOT = "\ufffc"
+
+_NOT_THE_USER = re.compile(
+    r"""```.*?(?:```|\Z)                                             # code
+    |`[^`\n]+`
+    |^[ \t]*>[^\n]*                                                  # a quoted line
+    |^(?:From|Sent|To|Cc|Subject):\ .*\Z                             # a pasted mail, to its end
+    |^(?:-{2,}\ ?(?:Original|Forwarded)|Begin\ forwarded|On\ [^\n]{4,80}\ wrote:).*\Z
+    |"[^"\n]+"|“[^”\n]+”|„[^“”\n]+[“”]|«[^»\n]+»
+    |(?<!\w)['‘](?=\w)[^\n]*?(?<=[\w.!?,])['’](?!\w)""",
+    re.DOTALL | re.MULTILINE | re.VERBOSE,
+)
+_BOUNDARY = re.compile(r"(?<=[.!?…])[)\]]*[ \t]+|(?<=[。？！])|;[ \t]+|\s*\n\s*")
+_TITLE = re.compile(r"\b(?:dr|mr|mrs|ms|prof|st|vs|approx)\.\Z", re.IGNORECASE)
+_DOTTED = re.compile(r"\b[a-z]\.[a-z]\.\Z", re.IGNORECASE)  # a.m., e.g.: may also end a sentence
+_BULLET = re.compile(r"\s*(?:[-*•]|\d{1,2}[.)])\s+")
+_LEAD = re.compile(
+    r"(?:(?:hi|hello|hey|good (?:morning|afternoon|evening))(?: there| all| strata)?|by the way|btw|actually"
+    r"|well|so|also|oh|ok|okay|yes|yep|yeah|no|nope|fyi|just so you know|for your information|for the record"
+    r"|as I (?:said|told you|mentioned)(?: before| already| earlier)?|and|but|please|now|honestly"
+    r"|to be honest|in fact|sorry|thanks|thank you|great|look|listen|correction)\b[,:!]?\s+",
+    re.IGNORECASE,
+)
+# A clause ends where the user begins a new one about themself: "…, and I live in Porto".
+_CLAUSE = re.compile(
+    r"(?:\s*,\s*(?:and |but |so |plus )?|\s+(?:and|but|plus)\s+)(?:also\s+)?(?=(?:I|I['’](?:m|ve)|my|we"
+    r"|our|(?:you can )?call me)\b)",
+    re.IGNORECASE,
+)
+# Cutting a sentence that opens with its condition would lose the condition.
+_CONDITION = re.compile(
+    r"(?:when|whenever|while|before|after|until|since|because|although|though|during|on|in|at|for|every"
+    r"|as)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """``text`` is a verbatim span of the message; ``is_own`` is false when part was quoted or pasted."""
+
+    text: str
+    is_own: bool = True
+
+    def clauses(self) -> Iterator[str]:
+        """Verbatim parts of the sentence that each say one thing."""
+        text = without_lead(self.text)
+        if _CONDITION.match(text):
+            yield text
+            return
+        start = 0
+        for cut in _CLAUSE.finditer(text):
+            yield text[start : cut.start()]
+            start = cut.end()
+        yield text[start:]
+
+
+def sentences(message: str) -> Iterator[Sentence]:
+    """The message's sentences in order; one that is quoted or pasted from end to end is left out."""
+    masked = _NOT_THE_USER.sub(_blot, message)
+    start = 0
+    for end, next_start in _cuts(masked):
+        bullet = _BULLET.match(masked, start, end)
+        start = bullet.end() if bullet else start
+        text = message[start:end].strip()
+        visible = masked[start:end]
+        if text and visible.strip(BLOT + " \t\n"):
+            yield Sentence(text, is_own=BLOT not in visible)
+        start = next_start
+
+
+def without_lead(text: str) -> str:
+    """``text`` without openers such as "By the way," that belong to no statement."""
+    while lead := _LEAD.match(text):
+        text = text[lead.end() :]
+    return text
+
+
+def _blot(quoted: re.Match[str]) -> str:
+    # One or two quoted words are a name or an emphasis, not somebody else's sentence.
+    text = quoted.group()
+    is_name = text[0] in "\"“„«'‘" and len(text.split()) <= 2
+    return text if is_name else BLOT * len(text)
+
+
+def _cuts(masked: str) -> Iterator[tuple[int, int]]:
+    for boundary in _BOUNDARY.finditer(masked):
+        start, end = boundary.span()
+        if "\n" in boundary.group() or not _is_abbreviation(
+            masked[max(0, start - 8) : start], masked[end : end + 1]
+        ):
+            yield start, end
+    yield len(masked), len(masked)
+
+
+def _is_abbreviation(before: str, after: str) -> bool:
+    return bool(_TITLE.search(before)) or (bool(_DOTTED.search(before)) and not after.isupper())

@@ -1,0 +1,113 @@
+"""What the cutoff lets through and what it keeps silent, on our own pairs."""
+
+import math
+
+import numpy as np
+import pytest
+
+from memoryapp.conf import Conf
+from memoryapp.embeddings import bundled
+from memoryapp.embeddings.base import LEXICAL_ONLY, Calibration
+from tests.embeddings import calibrate
+from tests.embeddings.lexical import lexemes, overlaps
+from tests.embeddings.pairs import load_pairs
+
+TEA = "I only drink green tea, never coffee."
+QUESTION = "What do I usually drink?"
+CUTOFF = Conf.model_fields["recall_min_confidence"].default
+
+
+@pytest.fixture(scope="module")
+def pairs():
+    return load_pairs()
+
+
+@pytest.fixture(scope="module")
+def embedder():
+    return bundled.pair(threads=2, batch_size=8)
+
+
+@pytest.fixture(scope="module")
+def vectors(embedder, pairs):
+    return calibrate.embed_all(embedder, pairs)
+
+
+def confidences(question, facts, vectors, calibration):
+    rows = calibrate.features(calibrate.Case(0, question, facts, None), vectors)
+    weights = np.array([calibration.bias, calibration.dense, calibration.lexical])
+    return dict(zip(facts, calibrate.probabilities(rows, weights), strict=True))
+
+
+@pytest.mark.parametrize("fact_count", [1, 5, 1_000])
+def test_tea_is_the_clear_answer_however_many_facts_there_are(pairs, vectors, embedder, fact_count):
+    facts = [TEA, *(fact for fact in pairs.facts_of("en") if fact != TEA)][:fact_count]
+
+    found = confidences(QUESTION, facts, vectors, embedder.calibration)
+
+    assert found[TEA] >= CUTOFF + 0.25
+    assert max(found, key=found.get) == TEA
+    assert [fact for fact, p in found.items() if p >= CUTOFF] == [TEA]
+
+
+def test_tea_is_far_from_every_unrelated_question(pairs, vectors, embedder):
+    questions = [item.question for item in pairs.unrelated if item.language == "en"]
+    assert {"What is the capital of France?", "How do I reset my router?", "Tell me a joke."} < set(questions)
+    assert len(questions) >= 50
+
+    highest = max(confidences(question, [TEA], vectors, embedder.calibration)[TEA] for question in questions)
+
+    assert highest < CUTOFF / 4
+
+
+def test_cutoff_separates_as_the_decision_record_says(pairs, vectors, embedder):
+    """Constants, cutoff, pairs and docs/adr/0007 must not drift apart."""
+    unrelated = {item.question for item in pairs.unrelated}
+    judged = [
+        (case, calibrate.features(case, vectors))
+        for case in calibrate.cases(pairs, [1_000])
+        if case.gold is not None or case.question in unrelated
+    ]
+    calibration = embedder.calibration
+
+    scores = calibrate.judge(
+        judged, np.array([calibration.bias, calibration.dense, calibration.lexical]), CUTOFF
+    )
+
+    assert scores["recall"] == pytest.approx(0.71, abs=0.02)
+    assert scores["precision"] == pytest.approx(0.63, abs=0.03)
+    assert scores["silent"] == pytest.approx(0.92, abs=0.02)
+
+
+def test_words_alone_find_the_tea_and_stay_silent_without_a_common_word(vectors):
+    assert confidences(QUESTION, [TEA], vectors, LEXICAL_ONLY)[TEA] >= CUTOFF
+    assert confidences("What is the capital of France?", [TEA], vectors, LEXICAL_ONLY)[TEA] < CUTOFF
+
+
+@pytest.mark.parametrize(
+    "embedder", [bundled.minilm(threads=1, batch_size=1), bundled.use(threads=1)], ids=lambda e: e.model_id
+)
+def test_every_local_model_answers_the_tea_question(embedder):
+    (question,), (fact,) = embedder.embed_queries([QUESTION]), embedder.embed_passages([TEA])
+    calibration: Calibration = embedder.calibration
+    overlap = overlaps(QUESTION, [TEA])[0]
+
+    exponent = calibration.bias + calibration.dense * np.dot(question, fact) + calibration.lexical * overlap
+
+    assert 1 / (1 + math.exp(-exponent)) >= CUTOFF
+
+
+def test_english_pairs_share_a_stem_exactly_when_they_say_so(pairs):
+    english = [pair for pair in pairs.pairs if pair.fact_language == pair.question_language == "en"]
+
+    wrong = [
+        pair for pair in english if bool(lexemes(pair.fact) & lexemes(pair.question)) != pair.shares_stem
+    ]
+
+    assert wrong == []
+
+
+def test_pairs_are_many_and_half_without_a_common_word(pairs):
+    assert len(pairs.pairs) >= 120
+    assert len(pairs.unrelated) >= 60
+    assert {pair.fact_language for pair in pairs.pairs} == {"en", "de", "es", "fr", "zh", "ja"}
+    assert sum(not pair.shares_stem for pair in pairs.pairs) >= len(pairs.pairs) / 2
