@@ -1,0 +1,106 @@
+"""Writes of accounts: the first account, sign-in links, API tokens, preferences."""
+
+import secrets
+from datetime import datetime, timedelta
+from uuid import UUID
+from zoneinfo import available_timezones
+
+from django.db import IntegrityError, transaction
+from django.db.models import F
+from django.utils import timezone
+
+from memoryapp.accounts import queries
+from memoryapp.accounts.models import ApiToken, SignInLink, User
+from memoryapp.conf import get_conf
+from memoryapp.errors import InvalidInputError, NotFoundError
+
+TOKEN_PREFIX = "strata_"  # noqa: S105  # lets secret scanners recognise a leaked token
+LAST_USED_RESOLUTION = timedelta(minutes=1)  # a write per minute and token, not per request
+
+
+class LinkInvalidError(NotFoundError):
+    """The sign-in link was used, has expired, or never existed."""
+
+    code = "sign_in_link_invalid"
+
+
+def ensure_first_account() -> User:
+    """The installation's first account (``admin``), made when there is no account at all."""
+    user = User.objects.filter(is_superuser=True, is_active=True).order_by("date_joined", "id").first()
+    if user:
+        return user
+    with transaction.atomic(durable=True):
+        user = User(username=queries.FIRST_ACCOUNT, is_staff=True, is_superuser=True)
+        user.set_unusable_password()
+        try:
+            user.save()
+        except IntegrityError as error:
+            raise InvalidInputError(
+                "The account 'admin' exists but is not an active administrator."
+            ) from error
+    return user
+
+
+def create_sign_in_link(user: User) -> str:
+    """The path of a new one-time link for ``user``; older unused links of theirs end."""
+    token = secrets.token_urlsafe(32)
+    now = timezone.now()
+    with transaction.atomic(durable=True):
+        SignInLink.objects.filter(user=user, used_at=None).delete()
+        SignInLink.objects.create(
+            user=user,
+            digest=queries.digest(token),
+            expires_at=now + timedelta(minutes=get_conf().sign_in_link_minutes),
+        )
+    return f"/sign-in/{token}"
+
+
+def redeem_sign_in_link(token: str, *, now: datetime) -> User:
+    """Use the link up. Raises ``LinkInvalidError``; of two requests at once, one wins."""
+    digest = queries.digest(token)
+    used = SignInLink.objects.filter(
+        digest=digest, used_at=None, expires_at__gt=now, user__is_active=True
+    ).update(used_at=now)
+    if used != 1:
+        raise LinkInvalidError("This sign-in link has expired or was already used.")
+    return SignInLink.objects.select_related("user").get(digest=digest).user
+
+
+def create_token(user: User, *, name: str, now: datetime) -> tuple[ApiToken, str]:
+    """A new API token and its secret, which is never stored and cannot be shown again."""
+    name = name.strip()
+    if not name or len(name) > 80:
+        raise InvalidInputError("Give the token a name of 1 to 80 characters.")
+    secret = TOKEN_PREFIX + secrets.token_urlsafe(32)
+    token = ApiToken.objects.create(
+        user=user,
+        name=name,
+        prefix=secret[:12],
+        digest=queries.digest(secret),
+        expires_at=now + timedelta(days=get_conf().api_token_days),
+    )
+    return token, secret
+
+
+def revoke_token(user: User, token_id: UUID, *, now: datetime) -> None:
+    revoked = ApiToken.objects.filter(user=user, id=token_id, revoked_at=None).update(revoked_at=now)
+    if revoked != 1:
+        raise NotFoundError("There is no such token.")
+
+
+def note_token_use(token: ApiToken, *, now: datetime) -> None:
+    if token.last_used_at is None or now - token.last_used_at > LAST_USED_RESOLUTION:
+        ApiToken.objects.filter(id=token.id).update(last_used_at=now)
+
+
+def change_preferences(user: User, *, time_zone: str, theme: str) -> None:
+    if time_zone not in available_timezones():
+        raise InvalidInputError("Choose a time zone from the list, such as Europe/Berlin.")
+    if theme not in User.Theme.values:
+        raise InvalidInputError("Choose light, dark or system.")
+    User.objects.filter(id=user.id).update(time_zone=time_zone, theme=theme)
+
+
+def advance_memory_epoch(user_id: UUID) -> None:
+    """Invalidate work in flight: nothing that began before this commit may write a memory after it."""
+    User.objects.filter(id=user_id).update(memory_epoch=F("memory_epoch") + 1)

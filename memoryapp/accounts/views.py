@@ -1,0 +1,99 @@
+"""Sign-in links and the settings page."""
+
+from typing import Any
+from uuid import UUID
+from zoneinfo import available_timezones
+
+from django.contrib import messages
+from django.contrib.auth import login
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_POST
+
+from memoryapp.accounts import operations, queries
+from memoryapp.accounts.auth import caller
+from memoryapp.accounts.models import User
+from memoryapp.errors import InvalidInputError
+
+SESSION_BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
+YEAR_S = 365 * 24 * 3600
+
+
+@require_GET
+def sign_in(request: HttpRequest, token: str) -> HttpResponse:
+    try:
+        user = operations.redeem_sign_in_link(token, now=timezone.now())
+    except operations.LinkInvalidError:
+        return render(request, "accounts/sign_in_link_invalid.html", status=404)
+    login(request, user, backend=SESSION_BACKEND)
+    return redirect("chat:home")
+
+
+@login_required
+@require_GET
+def settings_page(request: HttpRequest) -> HttpResponse:
+    return _settings(request)
+
+
+@login_required
+@require_POST
+def save_preferences(request: HttpRequest) -> HttpResponse:
+    try:
+        operations.change_preferences(
+            caller(request),
+            time_zone=request.POST.get("time_zone", ""),
+            theme=request.POST.get("theme", caller(request).theme),
+        )
+    except InvalidInputError as error:
+        return _settings(request, form_error=str(error), status=422)
+    messages.success(request, "Saved.")
+    return redirect("accounts:settings")
+
+
+@require_POST
+def save_appearance(request: HttpRequest) -> HttpResponse:
+    """The theme button: kept on the account, and in a cookie for the pages before sign-in."""
+    theme = request.POST.get("theme", "")
+    if theme not in User.Theme.values:
+        return HttpResponse("Choose light, dark or system.", status=422, content_type="text/plain")
+    if request.user.is_authenticated:
+        user = caller(request)
+        operations.change_preferences(user, time_zone=user.time_zone, theme=theme)
+    response = HttpResponse(status=204)
+    response.set_cookie(
+        "theme", theme, max_age=YEAR_S, samesite="Lax", httponly=True, secure=request.is_secure()
+    )
+    return response
+
+
+@login_required
+@require_POST
+def create_token(request: HttpRequest) -> HttpResponse:
+    try:
+        _, secret = operations.create_token(
+            caller(request), name=request.POST.get("name", ""), now=timezone.now()
+        )
+    except InvalidInputError as error:
+        return _settings(request, form_error=str(error), status=422)
+    # Rendered, not redirected: the secret is shown this once and must not be stored anywhere.
+    return _settings(request, new_token=secret, status=201)
+
+
+@login_required
+@require_POST
+def revoke_token(request: HttpRequest, token_id: UUID) -> HttpResponse:
+    operations.revoke_token(caller(request), token_id, now=timezone.now())
+    messages.success(request, "Token revoked.")
+    return redirect("accounts:settings")
+
+
+def _settings(request: HttpRequest, *, status: int = 200, **context: Any) -> HttpResponse:
+    user = caller(request)
+    context |= {
+        "tokens": queries.live_tokens(user, now=timezone.now()),
+        "time_zones": sorted(available_timezones()),
+        "has_password": user.has_usable_password(),
+    }
+    return render(request, "accounts/settings.html", context, status=status)

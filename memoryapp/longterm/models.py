@@ -1,0 +1,292 @@
+"""TIER 3: what is worth keeping across conversations, for how long, and who says so."""
+
+from typing import ClassVar
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib.postgres.indexes import GinIndex
+from django.contrib.postgres.search import SearchVector, SearchVectorField
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Now
+from pgvector.django import VectorField
+from uuid6 import uuid7
+
+from memoryapp.policies.trust import Origin
+
+ORIGINS = [(origin.value, origin.value.replace("_", " ").capitalize()) for origin in Origin]
+
+
+class Kind(models.Model):
+    """A sort of fact and its rule. Data, edited by admins; the rationale is shown wherever the lifetime is."""
+
+    class Shape(models.TextChoices):
+        KEYED = "keyed", "One value per key"
+        FREE = "free", "Free text"
+
+    class Subject(models.TextChoices):
+        STATEMENT = "statement", "Statements about a person"
+        EXPERIENCE = "experience", "Experiences of the assistant"
+        RUN = "run", "Scratchpad records"
+
+    slug = models.SlugField(unique=True)
+    label = models.CharField(max_length=60)
+    subject = models.CharField(max_length=10, choices=Subject, default=Subject.STATEMENT)
+    shape = models.CharField(max_length=5, choices=Shape, default=Shape.FREE)
+    ttl_days = models.PositiveIntegerField(null=True, blank=True, help_text="Days; empty means for ever.")
+    is_always_used = models.BooleanField(
+        default=False, help_text="In every prompt, not only when it matters."
+    )
+    half_life_days = models.PositiveIntegerField(null=True, blank=True)
+    min_confidence = models.FloatField(default=0.0)
+    needs_confirmation = models.BooleanField(default=False)
+    rationale = models.CharField(max_length=300)
+    position = models.PositiveSmallIntegerField(default=100)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.CheckConstraint(
+                condition=Q(min_confidence__range=(0, 1)), name="kind_min_confidence_range"
+            ),
+            models.CheckConstraint(condition=~Q(rationale=""), name="kind_has_rationale"),
+            models.CheckConstraint(condition=Q(ttl_days=None) | Q(ttl_days__gt=0), name="kind_ttl_positive"),
+        ]
+
+    def __str__(self) -> str:
+        return self.label
+
+
+class MemoryQuerySet(models.QuerySet["Memory"]):
+    def for_user(self, user_id: UUID) -> "MemoryQuerySet":
+        return self.filter(user_id=user_id)
+
+    def with_expiry(self) -> "MemoryQuerySet":
+        """Adds ``fades_at``: the moment after which the row is never read (None: kept for ever)."""
+        return self.annotate(
+            fades_at=models.Func(
+                F("affirmed_at"),
+                F("kind__ttl_days"),
+                F("expires_at"),
+                F("is_kept"),
+                F("user__time_zone"),
+                function="memory_fades_at",
+                output_field=models.DateTimeField(),
+            )
+        )
+
+    def live(self) -> "MemoryQuerySet":
+        """What may be recalled: active and not faded, by the database's clock, whether or not a sweep ran."""
+        return self.unfaded().filter(status=Memory.Status.ACTIVE)
+
+    def unfaded(self) -> "MemoryQuerySet":
+        return self.with_expiry().filter(Q(fades_at=None) | Q(fades_at__gt=Now()))
+
+
+class Memory(models.Model):
+    """One statement about its user."""
+
+    class Status(models.TextChoices):
+        ACTIVE = "active"
+        PENDING = "pending"
+        CONFLICT = "conflict"
+        SUPERSEDED = "superseded"
+
+    class Channel(models.TextChoices):
+        CHAT = "chat", "the chat"
+        EXTRACTION = "extraction", "a conversation, read afterwards"
+        INSPECTOR = "inspector", "the memory page"
+        API = "api", "a program"
+        IMPORT = "import", "an import"
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memories")
+    kind = models.ForeignKey(Kind, on_delete=models.PROTECT, related_name="memories")
+    key = models.CharField(max_length=100, blank=True)
+    statement = models.TextField()
+    # HMAC of the normalised statement: uniqueness without an index on the text, which would outlive a deletion.
+    digest = models.CharField(max_length=64)
+    quote = models.TextField(blank=True)
+    channel = models.CharField(max_length=10, choices=Channel)
+    source_message = models.ForeignKey(
+        "transcript.Message", on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    source_run = models.ForeignKey(
+        "scratchpad.Run", on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    origin = models.CharField(max_length=16, choices=ORIGINS)  # immutable: a trigger refuses changes
+    confidence = models.FloatField()
+    status = models.CharField(max_length=10, choices=Status, default=Status.ACTIVE)
+    said_at = models.DateTimeField()
+    valid_from = models.DateTimeField()
+    valid_to = models.DateTimeField(null=True, blank=True)
+    recorded_at = models.DateTimeField(auto_now_add=True)
+    superseded_at = models.DateTimeField(null=True, blank=True)
+    superseded_by = models.ForeignKey(
+        "self", on_delete=models.SET_NULL, null=True, blank=True, related_name="supersedes"
+    )
+    # Lifetimes count from here; moved by affirmation only, never by reading or by a job.
+    affirmed_at = models.DateTimeField()
+    # A person's own choice: an explicit end, or for ever.
+    expires_at = models.DateTimeField(null=True, blank=True)
+    is_kept = models.BooleanField(default=False)
+    version = models.PositiveIntegerField(default=1)
+    embedding = VectorField(null=True, blank=True)  # no fixed dimension: models differ, rows say which
+    embedding_model = models.CharField(max_length=100, blank=True)
+    # Bodies of several scripts: stemmed English, and the words as they stand.
+    search_vector = models.GeneratedField(
+        expression=SearchVector("statement", config="english"),
+        output_field=SearchVectorField(),
+        db_persist=True,
+    )
+
+    objects = MemoryQuerySet.as_manager()
+
+    class Meta:
+        constraints: ClassVar = [
+            # One live truth per key, and no statement twice, however many writers there are.
+            models.UniqueConstraint(
+                fields=["user", "key"], condition=Q(status="active") & ~Q(key=""), name="memory_key_unique"
+            ),
+            models.UniqueConstraint(
+                fields=["user", "digest"], condition=Q(status="active"), name="memory_statement_unique"
+            ),
+            models.CheckConstraint(condition=Q(confidence__range=(0, 1)), name="memory_confidence_range"),
+            models.CheckConstraint(
+                condition=Q(origin__in=[o.value for o in Origin]), name="memory_origin_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(status__in=["active", "pending", "conflict", "superseded"]),
+                name="memory_status_known",
+            ),
+        ]
+        indexes: ClassVar = [
+            # Every read starts from the user; the exact per-user scan of recall needs nothing more.
+            models.Index(fields=["user", "status", "-recorded_at", "-id"], name="memory_list"),
+            GinIndex(fields=["search_vector"], name="memory_search"),
+            # The embedding backlog.
+            models.Index(fields=["id"], condition=Q(embedding=None), name="memory_not_embedded"),
+        ]
+
+    def __str__(self) -> str:
+        return f"memory {self.id}"
+
+
+class MemoryVersion(models.Model):
+    """What a memory said before and since each change; it goes with the memory."""
+
+    class Author(models.TextChoices):
+        USER = "user", "you"
+        ASSISTANT = "assistant", "the assistant"
+        SYSTEM = "system", "Strata"
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memory_versions"
+    )
+    memory = models.ForeignKey(Memory, on_delete=models.CASCADE, related_name="versions")
+    version = models.PositiveIntegerField()
+    statement = models.TextField()
+    kind_slug = models.SlugField()
+    key = models.CharField(max_length=100, blank=True)
+    confidence = models.FloatField()
+    changed_by = models.CharField(max_length=9, choices=Author)
+    reason = models.CharField(max_length=200)
+    recorded_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["user", "memory", "version"], name="memory_version_unique"),
+        ]
+
+    def __str__(self) -> str:
+        return f"version {self.version} of memory {self.memory_id}"
+
+
+class MemorySource(models.Model):
+    """One place where a memory was said. A statement is taken from the same message once."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memory_sources"
+    )
+    memory = models.ForeignKey(Memory, on_delete=models.CASCADE, related_name="sources")
+    message = models.ForeignKey(
+        "transcript.Message", on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    quote = models.TextField(blank=True)
+    origin = models.CharField(max_length=16, choices=ORIGINS)
+    outcome = models.CharField(max_length=10)
+    said_at = models.DateTimeField()
+    recorded_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["user", "memory", "message"], condition=~Q(message=None), name="memory_source_once"
+            ),
+        ]
+        indexes: ClassVar = [
+            models.Index(fields=["user", "message"], name="memory_source_message"),  # chips under a reply
+        ]
+
+    def __str__(self) -> str:
+        return f"source {self.id} of memory {self.memory_id}"
+
+
+class Experience(models.Model):
+    """What a finished run taught: goal, tools, outcome, what worked and what to avoid."""
+
+    class Outcome(models.TextChoices):
+        SUCCEEDED = "succeeded"
+        FAILED = "failed"
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="experiences")
+    kind = models.ForeignKey(Kind, on_delete=models.PROTECT, related_name="experiences")
+    source_run = models.ForeignKey(
+        "scratchpad.Run", on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    goal = models.TextField()
+    tools = models.JSONField(default=list)
+    outcome = models.CharField(max_length=9, choices=Outcome)
+    worked = models.TextField(blank=True)
+    avoid = models.TextField(blank=True)
+    origin = models.CharField(max_length=16, choices=ORIGINS)
+    confidence = models.FloatField()
+    recorded_at = models.DateTimeField(auto_now_add=True)
+    affirmed_at = models.DateTimeField()
+    embedding = VectorField(null=True, blank=True)
+    embedding_model = models.CharField(max_length=100, blank=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["user", "source_run"], condition=~Q(source_run=None), name="experience_once_per_run"
+            ),
+            models.CheckConstraint(condition=Q(confidence__range=(0, 1)), name="experience_confidence_range"),
+        ]
+        indexes: ClassVar = [
+            models.Index(fields=["user", "-recorded_at", "-id"], name="experience_list"),
+        ]
+
+    def __str__(self) -> str:
+        return f"experience {self.id}"
+
+
+class Tombstone(models.Model):
+    """That something was forgotten, without what: it keeps old text from teaching it again."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="tombstones")
+    memory_id = models.UUIDField()
+    digest = models.CharField(max_length=64)
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+
+    class Meta:
+        indexes: ClassVar = [
+            models.Index(fields=["user", "digest"], name="tombstone_lookup"),  # asked before every write
+        ]
+
+    def __str__(self) -> str:
+        return f"tombstone {self.id}"

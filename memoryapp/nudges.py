@@ -1,0 +1,32 @@
+"""Waking a worker after a commit.
+
+Postgres is the queue of record: a nudge only saves waiting for the next sweep, carries ids alone, and may be lost.
+Names stand here as strings, so that a tier can wake the write path without importing it.
+"""
+
+import logging
+from functools import partial
+from uuid import UUID
+
+from celery import current_app
+from django.db import transaction
+from kombu.exceptions import OperationalError
+
+logger = logging.getLogger(__name__)
+
+RUN_TURN = "chat.tasks.run_turn"
+EMBED_MEMORIES = "memoryapp.lifecycle.tasks.embed_memories"
+AFTER_TURN = "memoryapp.lifecycle.tasks.after_turn"
+
+
+def nudge(task_name: str, row_id: UUID) -> None:
+    """Send ``task_name(row_id)`` once the current transaction has committed (at once outside one)."""
+    transaction.on_commit(partial(_send, task_name, row_id))
+
+
+def _send(task_name: str, row_id: UUID) -> None:
+    try:
+        current_app.send_task(task_name, args=[str(row_id)], retry=False)
+    except (OperationalError, OSError) as error:
+        # The sweep finds the row within seconds; losing the request because the broker is away would be worse.
+        logger.warning("Nudge %s was not sent: %s", task_name, type(error).__name__)

@@ -1,0 +1,103 @@
+"""TIER 1: the state of one run. Kept for a short time as a record, never loaded into another run."""
+
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from uuid6 import uuid7
+
+
+class Run(models.Model):
+    """The work on one turn. A retried or resumed turn goes on with the same run."""
+
+    class Status(models.TextChoices):
+        RUNNING = "running"
+        COMPLETED = "completed"
+        FAILED = "failed"
+        CANCELLED = "cancelled"
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="runs")
+    turn = models.OneToOneField("transcript.Turn", on_delete=models.CASCADE, related_name="run")
+    status = models.CharField(max_length=9, choices=Status, default=Status.RUNNING)
+    # Fencing: the attempt of the turn that owns the run; a worker of an older attempt may not write.
+    attempt = models.PositiveIntegerField()
+    goal = models.TextField()
+    # The Pad as JSON: see pad.py for its shape.
+    pad = models.JSONField(default=dict)
+    model_calls = models.PositiveIntegerField(default=0)
+    input_tokens = models.PositiveIntegerField(default=0)
+    output_tokens = models.PositiveIntegerField(default=0)
+    started_at = models.DateTimeField(auto_now_add=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.CheckConstraint(
+                condition=Q(status__in=["running", "completed", "failed", "cancelled"]),
+                name="run_status_known",
+            ),
+        ]
+        indexes: ClassVar = [
+            models.Index(fields=["user", "-started_at", "-id"], name="run_list"),  # the inspector's list
+            models.Index(fields=["finished_at"], name="run_record_age"),  # the sweep of old records
+        ]
+
+    def __str__(self) -> str:
+        return f"run {self.id}"
+
+
+class Step(models.Model):
+    """One tool call: what was asked, what came back."""
+
+    class Status(models.TextChoices):
+        OK = "ok"
+        ERROR = "error"
+        REFUSED = "refused"
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="steps")
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="steps")
+    number = models.PositiveIntegerField()
+    tool_use_id = models.CharField(max_length=128)
+    action = models.CharField(max_length=128)
+    arguments = models.JSONField()
+    observation = models.TextField()
+    status = models.CharField(max_length=7, choices=Status)
+    tokens = models.PositiveIntegerField(default=0)
+    duration_ms = models.PositiveIntegerField(default=0)
+    origin = models.CharField(max_length=16)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["user", "run", "number"], name="step_number_unique"),
+            # A tool with side effects takes effect once per (run, tool_use_id), also when redelivered.
+            models.UniqueConstraint(fields=["user", "run", "tool_use_id"], name="step_once_per_tool_use"),
+        ]
+
+    def __str__(self) -> str:
+        return f"step {self.number} of run {self.run_id}"
+
+
+class Checkpoint(models.Model):
+    """What one model call and its tools added to the run: a delta, so storage grows linearly with steps."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="checkpoints")
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="checkpoints")
+    number = models.PositiveIntegerField()
+    # Messages to append, in the form of llm.messages_json.
+    delta = models.JSONField()
+    # The weakest origin in the run's prompt after this round (see policies.trust).
+    taint = models.CharField(max_length=16)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["user", "run", "number"], name="checkpoint_number_unique"),
+        ]
+
+    def __str__(self) -> str:
+        return f"checkpoint {self.number} of run {self.run_id}"

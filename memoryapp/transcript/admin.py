@@ -1,0 +1,34 @@
+from django.contrib import admin
+
+from memoryapp.transcript.models import Conversation, Message, Summary, Turn
+
+
+@admin.register(Conversation)
+class ConversationAdmin(admin.ModelAdmin):
+    """Titles are content: the list shows ids."""
+
+    list_display = ("id", "user", "last_seq", "created_at", "updated_at")
+    fields = ("user", "last_seq", "use_memory", "save_memory", "is_temporary")
+    readonly_fields = ("user", "last_seq")
+
+
+@admin.register(Turn)
+class TurnAdmin(admin.ModelAdmin):
+    list_display = ("id", "user", "seq", "status", "attempt", "error_code", "created_at", "finished_at")
+    list_filter = ("status",)
+    exclude = ("partial_text",)
+    readonly_fields = ("user", "conversation", "idempotency_key", "request_digest", "attempt")
+
+
+@admin.register(Message)
+class MessageAdmin(admin.ModelAdmin):
+    list_display = ("id", "user", "turn", "role", "created_at")
+    fields = ("user", "turn", "role", "created_at")
+    readonly_fields = fields
+
+
+@admin.register(Summary)
+class SummaryAdmin(admin.ModelAdmin):
+    list_display = ("id", "user", "conversation", "version", "last_seq", "method", "is_stale", "created_at")
+    exclude = ("text",)
+    readonly_fields = ("user", "conversation", "version", "last_seq", "method", "model")

@@ -1,0 +1,41 @@
+"""Full-text search over what was said."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.db import connection
+
+# Expects the GIN index message_search; user_id is checked on the rows it finds.
+SEARCH_MESSAGES = """
+SELECT m.id, t.conversation_id, t.seq, m.role, m.created_at,
+       ts_rank(m.search_vector, q.query) AS rank,
+       ts_headline('simple', m.text, q.query, 'StartSel=[[, StopSel=]], MaxFragments=1, MaxWords=24, MinWords=8')
+FROM transcript_message m
+JOIN transcript_turn t ON t.id = m.turn_id
+JOIN transcript_conversation c ON c.id = t.conversation_id AND NOT c.is_temporary,
+     LATERAL (SELECT websearch_to_tsquery('english', %(text)s) || websearch_to_tsquery('simple', %(text)s) AS query) q
+WHERE m.user_id = %(user_id)s AND m.search_vector @@ q.query
+ORDER BY rank DESC, m.created_at DESC, m.id
+LIMIT %(limit)s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundMessage:
+    """``snippet`` marks the words that matched with ``[[…]]``; ``rank`` orders, it is not a probability."""
+
+    message_id: UUID
+    conversation_id: UUID
+    seq: int
+    role: str
+    said_at: datetime
+    rank: float
+    snippet: str
+
+
+def search_messages(user_id: UUID, text: str, *, limit: int) -> list[FoundMessage]:
+    """The user's messages that match, best first, in any conversation that is not temporary."""
+    with connection.cursor() as cursor:
+        cursor.execute(SEARCH_MESSAGES, {"user_id": user_id, "text": text, "limit": limit})
+        return [FoundMessage(*row) for row in cursor.fetchall()]
