@@ -1,0 +1,9 @@
+from django.contrib import admin
+
+from memoryapp.context.models import ContextSnapshot
+
+
+@admin.register(ContextSnapshot)
+class ContextSnapshotAdmin(admin.ModelAdmin):
+    list_display = ("id", "user", "turn", "attempt", "call", "reported_input_tokens", "created_at")
+    readonly_fields = ("user", "turn", "attempt", "call", "sections", "recalled")

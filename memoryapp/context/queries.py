@@ -1,0 +1,21 @@
+"""Reads of context snapshots."""
+
+from collections.abc import Iterable
+from uuid import UUID
+
+from memoryapp.context.models import ContextSnapshot
+
+
+def newest_snapshot(user_id: UUID, turn_id: UUID) -> ContextSnapshot | None:
+    """The last model call of the turn."""
+    return (
+        ContextSnapshot.objects.filter(user_id=user_id, turn_id=turn_id).order_by("-attempt", "-call").first()
+    )
+
+
+def first_snapshots(user_id: UUID, turn_ids: Iterable[UUID]) -> dict[UUID, ContextSnapshot]:
+    """Turn id → the first model call of the attempt that recalled something last: what the reply was given."""
+    rows = ContextSnapshot.objects.filter(user_id=user_id, turn_id__in=list(turn_ids), call=1).order_by(
+        "attempt"
+    )
+    return {row.turn_id: row for row in rows}

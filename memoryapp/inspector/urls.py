@@ -1,0 +1,17 @@
+from django.urls import path
+
+from memoryapp.inspector import views
+
+app_name = "inspector"
+
+urlpatterns = [
+    path("", views.overview, name="overview"),
+    path("facts/", views.facts, name="facts"),
+    path("facts/<uuid:memory_id>/", views.fact, name="fact"),
+    path("facts/<uuid:memory_id>/edit", views.fact_edit, name="fact_edit"),
+    path("facts/<uuid:memory_id>/forget", views.fact_delete, name="fact_delete"),
+    path("conversations/", views.conversations, name="conversations"),
+    path("conversations/<uuid:conversation_id>/", views.conversation, name="conversation"),
+    path("runs/", views.runs, name="runs"),
+    path("runs/<uuid:run_id>/", views.run, name="run"),
+]

@@ -1,0 +1,223 @@
+"""The memory inspector: everything remembered, tier by tier, to read, correct and forget."""
+
+from typing import Any
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.db.models import Q
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_POST
+
+from memoryapp import rest
+from memoryapp.accounts.auth import caller_id
+from memoryapp.context import recall
+from memoryapp.errors import InvalidInputError, StaleVersionError
+from memoryapp.inspector import presentation as show
+from memoryapp.longterm import operations, queries
+from memoryapp.longterm.models import Memory, MemoryQuerySet
+from memoryapp.scratchpad import queries as scratchpad
+from memoryapp.transcript import queries as transcript
+
+PAGE = 50
+RECENT = 5
+SOON_DAYS = 14
+
+ORDERS: dict[str, tuple[str, str]] = {
+    "": ("-recorded_at", "-id"),
+    "oldest": ("recorded_at", "id"),
+    "expires": ("fades_at", "id"),
+}
+
+
+@login_required
+@require_GET
+def overview(request: HttpRequest) -> HttpResponse:
+    user_id = caller_id(request)
+    recent = queries.memories(user_id).order_by("-recorded_at", "-id")[:RECENT]
+    expiring = queries.expiring_soon(user_id, now=timezone.now(), days=SOON_DAYS)[:RECENT]
+    context = {
+        "tiers": {
+            "scratchpad": {"count": scratchpad.count(user_id), "url": reverse("inspector:runs")},
+            "transcript": {"count": transcript.count(user_id), "url": reverse("inspector:conversations")},
+            "longterm": {"count": queries.count(user_id), "url": reverse("inspector:facts")},
+        },
+        "recent": [show.memory_row(memory) for memory in recent],
+        "expiring": [show.memory_row(memory) for memory in expiring],
+    }
+    return _render(request, "overview", context)
+
+
+@login_required
+@require_GET
+def facts(request: HttpRequest) -> HttpResponse:
+    user_id = caller_id(request)
+    filters = {name: request.GET.get(name, "").strip() for name in ("q", "kind", "status", "origin", "sort")}
+    rows = _filtered(user_id, filters)
+    order = ORDERS.get(filters["sort"], ORDERS[""])
+    if order[0] == "fades_at":
+        rows = rows.exclude(Q(fades_at=None))
+    cursor = request.GET.get("after", "")
+    page, next_cursor = rest.page(rows, order=order, cursor=cursor, limit=PAGE)
+    context = {
+        "memories": [show.memory_row(memory) for memory in page],
+        "kinds": queries.statement_kinds(),
+        "filters": filters,
+        "total": rows.count(),
+        "next_url": _next_url(filters, next_cursor),
+    }
+    return _render(request, "facts", context)
+
+
+@login_required
+@require_GET
+def fact(request: HttpRequest, memory_id: UUID) -> HttpResponse:
+    return _fact(request, queries.get_memory(caller_id(request), memory_id))
+
+
+@login_required
+@require_POST
+def fact_edit(request: HttpRequest, memory_id: UUID) -> HttpResponse:
+    user_id = caller_id(request)
+    statement = request.POST.get("statement", "")
+    try:
+        operations.edit(
+            user_id,
+            memory_id,
+            version=_version(request),
+            now=timezone.now(),
+            statement=statement,
+            kind=request.POST.get("kind") or None,
+        )
+    except StaleVersionError:
+        problem = (
+            "It was changed elsewhere meanwhile. Above is what it says now; below is what you wrote. "
+            "Save again to keep yours."
+        )
+        return _fact(
+            request, queries.get_memory(user_id, memory_id), problem=problem, draft=statement, status=409
+        )
+    except InvalidInputError as error:
+        memory = queries.get_memory(user_id, memory_id)
+        return _fact(request, memory, problem=str(error), draft=statement, status=error.http_status)
+    messages.success(request, "Saved. The version before is in the history.")
+    return redirect("inspector:fact", memory_id)
+
+
+@login_required
+@require_POST
+def fact_delete(request: HttpRequest, memory_id: UUID) -> HttpResponse:
+    operations.forget(caller_id(request), memory_id, now=timezone.now())
+    messages.success(request, "Forgotten. It is in no prompt, search or page any more.")
+    return redirect("inspector:facts")
+
+
+@login_required
+@require_GET
+def conversations(request: HttpRequest) -> HttpResponse:
+    user_id = caller_id(request)
+    rows, next_cursor = rest.page(
+        transcript.conversations_with_counts(user_id),
+        order=("-updated_at", "-id"),
+        cursor=request.GET.get("after", ""),
+        limit=PAGE,
+    )
+    learned = queries.learned_per_conversation(user_id, [row.id for row in rows])
+    context = {
+        "conversations": [show.conversation_row(row, memory_count=learned.get(row.id, 0)) for row in rows],
+        "next_url": _next_url({}, next_cursor),
+    }
+    return _render(request, "conversations", context)
+
+
+@login_required
+@require_GET
+def conversation(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
+    user_id = caller_id(request)
+    found = transcript.get_conversation(user_id, conversation_id)
+    turns, next_cursor = rest.page(
+        transcript.turns(user_id, conversation_id),
+        order=("seq", "id"),
+        cursor=request.GET.get("after", ""),
+        limit=PAGE,
+    )
+    learned = queries.from_conversation(user_id, conversation_id).order_by("-recorded_at", "-id")[:PAGE]
+    context = {
+        "conversation": found,
+        "turns": [show.turn_row(turn) for turn in turns],
+        "summaries": [show.summary_row(row) for row in transcript.summaries(user_id, conversation_id)],
+        "memories": [show.memory_row(memory) for memory in learned],
+        "next_url": _next_url({}, next_cursor),
+    }
+    return _render(request, "conversation", context)
+
+
+@login_required
+@require_GET
+def runs(request: HttpRequest) -> HttpResponse:
+    rows, next_cursor = rest.page(
+        scratchpad.runs(caller_id(request)),
+        order=("-started_at", "-id"),
+        cursor=request.GET.get("after", ""),
+        limit=PAGE,
+    )
+    kept_days = queries.run_record_days()
+    context = {
+        "runs": [show.run_row(row, kept_days=kept_days) for row in rows],
+        "next_url": _next_url({}, next_cursor),
+    }
+    return _render(request, "runs", context)
+
+
+@login_required
+@require_GET
+def run(request: HttpRequest, run_id: UUID) -> HttpResponse:
+    found = scratchpad.get_run(caller_id(request), run_id)
+    steps = list(scratchpad.steps(found))
+    context = {"run": show.run_page(found, steps, kept_days=queries.run_record_days())}
+    return _render(request, "run", context)
+
+
+def _fact(
+    request: HttpRequest, memory: Memory, *, problem: str = "", draft: str = "", status: int = 200
+) -> HttpResponse:
+    context = {
+        "memory": show.memory_page(memory),
+        "kinds": queries.statement_kinds(),
+        "form_error": problem,
+        "draft": draft,
+    }
+    return _render(request, "fact", context, status=status)
+
+
+def _filtered(user_id: UUID, filters: dict[str, str]) -> MemoryQuerySet:
+    """By words or by meaning: what holds the text, and what answers it."""
+    status = {"": "active", "all": "any"}.get(filters["status"], filters["status"])
+    rows = queries.memories(user_id, kind=filters["kind"], origin=filters["origin"], status=status)
+    if not filters["q"]:
+        return rows
+    answers = recall.search(user_id, filters["q"], now=timezone.now(), limit=recall.CANDIDATES)
+    ids = [item.memory.id for item in answers if item.included]
+    return rows.filter(Q(statement__icontains=filters["q"]) | Q(id__in=ids))
+
+
+def _render(request: HttpRequest, page: str, context: dict[str, Any], *, status: int = 200) -> HttpResponse:
+    context["pending_count"] = queries.memories(caller_id(request), status="pending").count()
+    return render(request, f"inspector/{page}.html", context, status=status)
+
+
+def _next_url(filters: dict[str, str], cursor: str | None) -> str:
+    if cursor is None:
+        return ""
+    return "?" + urlencode({name: value for name, value in filters.items() if value} | {"after": cursor})
+
+
+def _version(request: HttpRequest) -> int:
+    value = request.POST.get("version", "")
+    if not value.isascii() or not value.isdigit():
+        raise InvalidInputError("The form is incomplete. Reload the page and try again.")
+    return int(value[:9])

@@ -1,0 +1,7 @@
+from django.apps import AppConfig
+
+
+class LifecycleConfig(AppConfig):
+    name = "memoryapp.lifecycle"
+    label = "lifecycle"
+    verbose_name = "Lifecycle"

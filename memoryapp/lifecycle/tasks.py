@@ -1,0 +1,58 @@
+"""Celery, queue "memory": everything that happens to memory after a commit. Ids only; safe to run twice."""
+
+import logging
+from uuid import UUID
+
+from celery import shared_task
+from django.utils import timezone
+
+from memoryapp.embeddings.base import EmbedderUnavailable
+from memoryapp.lifecycle import compaction, embedding, operations, promotion
+from memoryapp.lifecycle.models import LifecycleRun
+from memoryapp.longterm import operations as longterm
+from memoryapp.longterm import queries as memories
+from memoryapp.scratchpad import operations as scratchpad
+from memoryapp.transcript import queries as transcript
+
+logger = logging.getLogger(__name__)
+
+
+@shared_task
+def embed_memories(memory_id: str) -> None:
+    """Embed one memory soon after it was written; the sweep repeats what fails here."""
+    try:
+        embedding.embed_memory(UUID(memory_id))
+    except EmbedderUnavailable as error:
+        logger.warning("Memory %s waits for its vector: %s", memory_id, error)
+
+
+@shared_task
+def after_turn(turn_id: str) -> None:
+    """What follows a finished turn: its run may have taught something, its conversation may have grown too long."""
+    turn = transcript.turn_for_worker(UUID(turn_id))
+    if turn.conversation.save_memory:
+        operations.logged(
+            LifecycleRun.Job.PROMOTION,
+            lambda: int(promotion.promote_run(turn.user_id, turn.id, now=timezone.now()) is not None),
+            user_id=turn.user_id,
+            subject_id=turn.id,
+        )
+    started_at = timezone.now()
+    usage = compaction.compact_if_due(turn.user_id, turn.conversation_id)
+    if usage is not None:
+        operations.note_compaction(
+            user_id=turn.user_id, conversation_id=turn.conversation_id, started_at=started_at, usage=usage
+        )
+
+
+@shared_task
+def sweep() -> None:
+    """Once a minute: delete what has faded, drop old run records, embed what is left behind."""
+    operations.logged(LifecycleRun.Job.EXPIRY, longterm.delete_faded)
+    days = memories.run_record_days()
+    if days is not None:
+        operations.logged(LifecycleRun.Job.EXPIRY, lambda: scratchpad.drop_old_records(older_than_days=days))
+    try:
+        operations.logged(LifecycleRun.Job.EMBEDDING, embedding.embed_backlog)
+    except EmbedderUnavailable as error:
+        logger.warning("The embedding backlog waits: %s", error)

@@ -1,0 +1,23 @@
+"""Every address of the application."""
+
+from django.contrib import admin
+from django.urls import include, path
+
+from memoryapp import views
+from memoryapp.api import api
+
+urlpatterns = [
+    path("healthz", views.healthz, name="healthz"),
+    path("readyz", views.readyz, name="readyz"),
+    path("accounts/", include("allauth.account.urls")),
+    path("", include("memoryapp.accounts.urls")),
+    path("memory/", include("memoryapp.inspector.urls")),
+    path("api/v1/", api.urls),
+    path("admin/", admin.site.urls),
+    path("", include("chat.urls")),
+]
+
+handler400 = views.bad_request
+handler403 = views.permission_denied
+handler404 = views.not_found
+handler500 = views.server_error

@@ -1,0 +1,110 @@
+"""Pages that belong to no room: health, and every error a person can meet. None of them needs the database."""
+
+import sys
+from http import HTTPStatus
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.db import InterfaceError, OperationalError, connection
+from django.db.migrations.executor import MigrationExecutor
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+from django_htmx.middleware import HtmxDetails
+from redis.exceptions import RedisError
+
+from memoryapp import rest
+from memoryapp.errors import MemoryAppError
+from memoryapp.redis_client import redis_client
+
+DATABASE_ERRORS = (OperationalError, InterfaceError)
+UNAVAILABLE = (
+    "Strata cannot reach its database or its queue right now. Nothing you sent before was lost; "
+    "try again in a moment."
+)
+
+
+@require_safe
+def healthz(_request: HttpRequest) -> JsonResponse:
+    """Liveness: the process answers."""
+    return JsonResponse({"status": "ok"})
+
+
+@require_safe
+def readyz(_request: HttpRequest) -> JsonResponse:
+    """Readiness, dependency by dependency: 200 when all are there, else 503."""
+    found = {"postgres": _postgres(), "redis": _redis()}
+    is_ready = all(state == "ok" for state in found.values())
+    return JsonResponse(
+        {"status": "ok" if is_ready else "unavailable", "dependencies": found},
+        status=200 if is_ready else 503,
+    )
+
+
+def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:  # noqa: ARG001
+    return error_response(request, 400, "The request could not be understood.")
+
+
+def permission_denied(request: HttpRequest, exception: PermissionDenied | None = None) -> HttpResponse:  # noqa: ARG001
+    return error_response(request, 403, "You may not see this page.")
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:  # noqa: ARG001
+    return error_response(
+        request,
+        403,
+        "This page was open for too long or came from another site. Reload it and send again.",
+        template="errors/403_csrf.html",
+    )
+
+
+def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:  # noqa: ARG001
+    return error_response(request, 404, "There is nothing here. It may have been deleted.")
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Called while the exception is being handled: a lost database is an outage, not a defect."""
+    if isinstance(sys.exc_info()[1], (*DATABASE_ERRORS, RedisError)):
+        response = error_response(request, 503, UNAVAILABLE)
+        response["Retry-After"] = "5"
+        return response
+    return error_response(
+        request, 500, "Something went wrong on our side. It has been logged; please try again."
+    )
+
+
+def app_error(request: HttpRequest, error: MemoryAppError) -> HttpResponse:
+    """The page, or for htmx the fragment, of a predictable refusal."""
+    return error_response(request, error.http_status, str(error))
+
+
+def error_response(request: HttpRequest, status: int, message: str, *, template: str = "") -> HttpResponse:
+    """``message`` in the form the caller reads: problem+json for programs, a fragment for htmx, else a page."""
+    if request.path.startswith("/api/"):
+        return rest.problem(status, code=HTTPStatus(status).name.lower(), detail=message)
+    context: dict[str, Any] = {"message": message, "status": status}
+    htmx = getattr(request, "htmx", None)
+    if isinstance(htmx, HtmxDetails) and htmx:
+        return render(request, "_error.html", context, status=status)
+    page = template or f"errors/{status if status in {400, 403, 404, 429, 500, 503} else 400}.html"
+    # Rendered without context processors: they would ask the very database that may be gone.
+    return render(None, page, context, status=status)
+
+
+def _postgres() -> str:
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+        executor = MigrationExecutor(connection)
+        pending = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    except DATABASE_ERRORS:
+        return "unreachable"
+    return "migrations pending" if pending else "ok"
+
+
+def _redis() -> str:
+    try:
+        redis_client().ping()
+    except (RedisError, OSError):
+        return "unreachable"
+    return "ok"
