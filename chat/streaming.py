@@ -1,0 +1,147 @@
+"""Server-sent events of a turn, for the browser (HTML) and for programs (JSON).
+
+The only asynchronous code of the application. It reads Redis alone: the caller has let go of every database
+connection before the first byte, so that an open stream costs none.
+"""
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator, Sequence
+from uuid import UUID
+
+from django.db import connections
+from django.http import StreamingHttpResponse
+from django.template.loader import render_to_string
+from redis.exceptions import RedisError
+
+from chat import events
+from chat.rendering import LiveRendering
+from memoryapp.conf import get_conf
+
+FRAME_INTERVAL_S = 0.08  # about twelve frames a second read as fluent
+HEARTBEAT = ": still here\n\n"
+
+
+def sse_response(body: AsyncIterator[str]) -> StreamingHttpResponse:
+    """The one way to stream: no held connection, no buffering by proxies, no transformation by middleware."""
+    connections.close_all()
+    response = StreamingHttpResponse(body, content_type="text/event-stream")
+    response["Cache-Control"] = "no-cache, no-store, no-transform"
+    response["X-Accel-Buffering"] = "no"
+    response["Content-Encoding"] = "identity"
+    return response
+
+
+async def json_events(turn_id: UUID, *, after: str) -> AsyncIterator[str]:
+    """``id:`` and ``data: {type, …}`` per event, then ``event: end``."""
+    ends_at = time.monotonic() + get_conf().stream_seconds
+    try:
+        async for entries in events.tail(turn_id, after=after):
+            yield "".join(map(_json_frame, entries)) or HEARTBEAT
+            if time.monotonic() > ends_at:
+                return  # the client resumes with Last-Event-ID
+    except RedisError:
+        yield _retry_later()
+
+
+async def html_frames(turn_id: UUID) -> AsyncIterator[str]:
+    """The reply as ``<hx-partial>`` frames: the first one replaces, later ones append finished blocks.
+
+    Each connection replays from the start, so that a reload, a second tab and a reconnect show the same text.
+    """
+    ends_at = time.monotonic() + get_conf().stream_seconds
+    page = _LivePage(turn_id)
+    try:
+        async for entries in events.tail(turn_id):
+            for entry in entries:
+                page.take(entry)
+            yield page.frame() if entries else HEARTBEAT
+            if page.has_ended:
+                yield f"event: end\ndata: {page.status}\n\n"
+            elif time.monotonic() > ends_at:
+                return
+            await asyncio.sleep(FRAME_INTERVAL_S)
+    except RedisError:
+        yield _retry_later()
+
+
+async def ended_events(happened: Sequence[events.Event]) -> AsyncIterator[str]:
+    """``json_events`` of a turn that is over; its ids let a resumed reader see that it has everything."""
+    for number, event in enumerate(happened, start=1):
+        yield _json_frame(events.Entry(f"0-{number}", event))
+
+
+async def ended(status: str) -> AsyncIterator[str]:
+    """The stream of a turn that was over before anyone connected."""
+    yield f"event: end\ndata: {json.dumps({'type': 'end', 'status': status})}\n\n"
+
+
+class _LivePage:
+    """What one reader's page shows, and what must change in it next."""
+
+    def __init__(self, turn_id: UUID) -> None:
+        self.status = ""
+        self.last_id = ""
+        self._id = f"turn-{turn_id}"
+        self._activity = "Thinking"
+        self._tools: dict[str, dict[str, str]] = {}
+        self._shown_activity = ""
+        self._is_fresh = True
+        self._rendering = LiveRendering()
+
+    @property
+    def has_ended(self) -> bool:
+        return bool(self.status)
+
+    def take(self, entry: events.Entry) -> None:
+        event = entry.event
+        self.last_id = entry.id
+        match event["type"]:
+            case "start":
+                self._rendering = LiveRendering()
+                self._tools = {}
+                self._is_fresh = True
+            case "text":
+                self._rendering.feed(event["delta"])
+                self._activity = "Writing"
+            case "activity":
+                self._activity = event["text"]
+            case "tool":
+                self._tools[event["tool_use_id"]] = {"name": event["name"], "status": event["status"]}
+            case "end":
+                self.status = event["status"]
+
+    def frame(self) -> str:
+        frame = self._rendering.take_frame()
+        body = "".join(frame.committed_html)
+        parts = []
+        if body or self._is_fresh:
+            parts.append(_partial(f"{self._id}-body", "innerHTML" if self._is_fresh else "beforeend", body))
+        parts.append(_partial(f"{self._id}-tail", "innerHTML", frame.tail_html))
+        activity = self._activity_html()
+        if activity != self._shown_activity:
+            parts.append(_partial(f"{self._id}-activity", "innerHTML", activity))
+        self._is_fresh, self._shown_activity = False, activity
+        return f"id: {self.last_id}\n{_data(''.join(parts))}\n\n"
+
+    def _activity_html(self) -> str:
+        context = {"activity_text": self._activity, "tools": list(self._tools.values())}
+        return render_to_string("chat/conversation.html#activity", context).strip()
+
+
+def _partial(target: str, swap: str, html: str) -> str:
+    return f'<hx-partial hx-target="#{target}" hx-swap="{swap}">{html}</hx-partial>'
+
+
+def _data(text: str) -> str:
+    return "\n".join(f"data: {line}" for line in text.split("\n"))
+
+
+def _json_frame(entry: events.Entry) -> str:
+    name = "event: end\n" if entry.event["type"] == "end" else ""
+    return f"id: {entry.id}\n{name}data: {json.dumps(entry.event, ensure_ascii=False)}\n\n"
+
+
+def _retry_later() -> str:
+    return f"retry: 2000\n{HEARTBEAT}"

@@ -1,0 +1,357 @@
+"""THE agent loop: one claimed turn, from the message to the finished reply."""
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from django.db import connections
+from django.utils import timezone
+
+from chat import events
+from chat.leases import keeper
+from chat.tools import Situation, ToolOutcome, definitions, run_tool
+from memoryapp.conf import get_conf
+from memoryapp.context import assembly
+from memoryapp.context.assembly import ContextWindow
+from memoryapp.context.recall import NOTHING, Recall, recall
+from memoryapp.errors import MemoryAppError
+from memoryapp.llm import messages_json
+from memoryapp.llm.base import (
+    Cancellation,
+    Completed,
+    ModelMessage,
+    ModelReply,
+    Retrying,
+    Text,
+    TextDelta,
+    ThinkingStarted,
+    ToolResult,
+    ToolUse,
+    ToolUseStarted,
+    Usage,
+)
+from memoryapp.llm.errors import Cancelled, StreamBroken
+from memoryapp.llm.registry import get_chat_model
+from memoryapp.llm.tokens import estimate_text
+from memoryapp.longterm.tools import Heard
+from memoryapp.nudges import AFTER_TURN, nudge
+from memoryapp.policies.trust import Origin, weakest
+from memoryapp.scratchpad import operations as scratchpad
+from memoryapp.scratchpad import pad as pads
+from memoryapp.scratchpad import queries as runs
+from memoryapp.scratchpad.models import Run, Step
+from memoryapp.scratchpad.pad import Pad
+from memoryapp.transcript import operations as transcript
+from memoryapp.transcript import queries
+from memoryapp.transcript.models import Turn
+from memoryapp.transcript.operations import Claim
+
+logger = logging.getLogger(__name__)
+
+CUT_SHORT = "\n\n*The reply was cut at the length limit.*"
+DECLINED = "The model declined to answer this."
+
+
+class LimitReachedError(MemoryAppError):
+    """The run used up its steps or its time."""
+
+    code = "run_limit_reached"
+
+
+@dataclass(slots=True)
+class Progress:
+    """What the run has so far. ``said`` is what the reader has seen, across all model calls."""
+
+    claim: Claim
+    turn: Turn
+    run: Run
+    pad: Pad
+    taint: Origin
+    window: ContextWindow
+    recalled: Recall
+    checkpoints: int
+    deadline: float
+    said: str = ""
+    usage: Usage = field(default_factory=Usage)
+    calls: int = 0
+
+
+def run_turn(claim: Claim) -> None:
+    """Answer the turn. Ends it in one transaction, unless another worker took it over meanwhile."""
+    said: list[str] = [""]
+    with keeper.keeping(claim, partial_text=lambda: said[0]) as cancellation:
+        events.publish(claim.turn_id, {"type": "start", "attempt": claim.attempt})
+        try:
+            progress = _begin(claim)
+            if progress.said:
+                said[0] = progress.said
+                events.publish(claim.turn_id, {"type": "text", "delta": progress.said})
+            reply = _converse(progress, cancellation, keep=lambda text: said.__setitem__(0, text))
+        except scratchpad.FencedOffError:
+            logger.info("Turn %s was taken over; attempt %s stops.", claim.turn_id, claim.attempt)
+        except Cancelled:
+            _end_cancelled(claim, said[0])
+        except MemoryAppError as error:
+            _end_failed(claim, said[0], code=error.code, message=str(error))
+        except (
+            Exception
+        ):  # the edge of the worker: a defect ends the turn visibly instead of leaving it hanging
+            logger.exception("Turn %s failed", claim.turn_id)
+            _end_failed(
+                claim,
+                said[0],
+                code="internal_error",
+                message="Something went wrong on our side. It has been logged.",
+            )
+        else:
+            _end_completed(progress, reply)
+
+
+def _begin(claim: Claim) -> Progress:
+    """Open the run and the window; a run that an earlier attempt began goes on exactly where it stood."""
+    turn = queries.turn_for_worker(claim.turn_id)
+    conversation = turn.conversation
+    text = queries.user_message(turn).text
+    run = scratchpad.open_run(user_id=turn.user_id, turn_id=turn.id, goal=text, attempt=claim.attempt)
+    recorded = runs.checkpoints(run)
+    messages = [messages_json.from_json(message) for entry in recorded for message in entry.delta]
+    recalled = NOTHING
+    if not messages:
+        if conversation.use_memory:
+            recalled = recall(turn.user_id, text, now=timezone.now())
+        messages = [assembly.opening_message(text, recalled)]
+        _checkpoint(
+            run,
+            claim,
+            number=0,
+            messages=messages,
+            pad=pads.from_json(run.pad),
+            taint=recalled.taint,
+            usage=Usage(),
+        )
+    model = get_chat_model()
+    return Progress(
+        claim=claim,
+        turn=turn,
+        run=run,
+        pad=pads.from_json(run.pad),
+        taint=weakest([recalled.taint, *(Origin(entry.taint) for entry in recorded)]),
+        window=assembly.open_window(
+            turn,
+            run=messages,
+            tools=definitions(use_memory=conversation.use_memory, save_memory=conversation.save_memory),
+            model=get_conf().chat_model,
+            limits=model.limits(get_conf().chat_model),
+        ),
+        recalled=recalled,
+        checkpoints=max(len(recorded), 1),
+        said="\n\n".join(_said_before(messages)),
+        deadline=time.monotonic() + get_conf().run_max_seconds,
+    )
+
+
+def _said_before(messages: list[ModelMessage]) -> list[str]:
+    """What an earlier attempt said between its tools."""
+    texts = (
+        "".join(b.text for b in m.blocks if isinstance(b, Text)) for m in messages if m.role == "assistant"
+    )
+    return [text.strip() for text in texts if text.strip()]
+
+
+def _converse(progress: Progress, cancellation: Cancellation, *, keep: Callable[[str], None]) -> ModelReply:
+    """Call the model, run its tools, until it has answered."""
+    while True:
+        if progress.calls >= get_conf().run_max_steps or time.monotonic() > progress.deadline:
+            raise LimitReachedError(
+                "This took too many steps or too long, so it was stopped. Ask for a smaller part of it."
+            )
+        reply = _call_model(progress, cancellation, keep)
+        progress.usage += reply.usage
+        if reply.stop_reason != "tool_use":
+            return reply
+        outcomes = [(call, _use_tool(progress, call)) for call in reply.tool_uses]
+        _record_round(progress, reply, outcomes)
+
+
+def _call_model(progress: Progress, cancellation: Cancellation, keep: Callable[[str], None]) -> ModelReply:
+    progress.calls += 1
+    claim, call = progress.claim, progress.calls
+    assembly.record_snapshot(
+        progress.window, turn=progress.turn, attempt=claim.attempt, call=call, recall=progress.recalled
+    )
+    # The model may take minutes: no database connection waits for it.
+    connections.close_all()
+    needs_break = bool(progress.said.strip())  # what was said before the tools is a paragraph of its own
+    for event in get_chat_model().stream(progress.window.request(), cancellation):
+        match event:
+            case TextDelta(text=delta):
+                delta, needs_break = ("\n\n" + delta, False) if needs_break else (delta, False)
+                progress.said += delta
+                keep(progress.said)
+                events.publish(claim.turn_id, {"type": "text", "delta": delta})
+            case ThinkingStarted():
+                events.publish(claim.turn_id, {"type": "activity", "text": "Thinking"})
+            case Retrying(wait_s=wait_s):
+                text = f"Waiting for the model, retrying in {wait_s:.0f} s"
+                events.publish(claim.turn_id, {"type": "activity", "text": text})
+            case ToolUseStarted(id=tool_use_id, name=name):
+                _publish_tool(progress, tool_use_id, name, "running")
+            case Completed(reply=reply):
+                assembly.note_reported_tokens(
+                    progress.turn.id,
+                    attempt=claim.attempt,
+                    call=call,
+                    input_tokens=reply.usage.total_input_tokens,
+                )
+                return reply
+    raise StreamBroken("The model's reply ended too early.")
+
+
+def _use_tool(progress: Progress, call: ToolUse) -> ToolOutcome:
+    """Run a tool once per (run, tool_use_id); a call that was recorded already returns what it returned then."""
+    known = runs.step_of_tool_use(progress.run, call.id)
+    if known:
+        return ToolOutcome(known.observation, progress.pad, is_error=known.status != Step.Status.OK)
+    started = time.perf_counter()
+    outcome = run_tool(call, progress.pad, _situation(progress))
+    progress.pad = outcome.pad
+    scratchpad.record_step(
+        progress.run,
+        scratchpad.StepRecord(
+            tool_use_id=call.id,
+            action=call.name,
+            arguments=dict(call.input),
+            observation=outcome.content,
+            status=Step.Status.ERROR if outcome.is_error else Step.Status.OK,
+            tokens=estimate_text(outcome.content),
+            duration_ms=round((time.perf_counter() - started) * 1000),
+            origin=outcome.origin,
+        ),
+        attempt=progress.claim.attempt,
+    )
+    _publish_tool(progress, call.id, call.name, "failed" if outcome.is_error else "done")
+    if outcome.event:
+        events.publish(progress.claim.turn_id, outcome.event)
+    return outcome
+
+
+def _record_round(progress: Progress, reply: ModelReply, outcomes: list[tuple[ToolUse, ToolOutcome]]) -> None:
+    """Add what the model asked and what came back to the window, and keep it so that a resumed run has it too."""
+    results = tuple(
+        ToolResult(call.id, outcome.content, is_error=outcome.is_error) for call, outcome in outcomes
+    )
+    progress.taint = weakest([progress.taint, *(outcome.origin for _, outcome in outcomes)])
+    rendered = pads.render(progress.pad, max_tokens=get_conf().scratchpad_max_tokens)
+    added = [
+        ModelMessage("assistant", reply.blocks),
+        ModelMessage("user", (*results, Text(rendered)) if rendered else results),
+    ]
+    _checkpoint(
+        progress.run,
+        progress.claim,
+        number=progress.checkpoints,
+        messages=added,
+        pad=progress.pad,
+        taint=progress.taint,
+        usage=reply.usage,
+    )
+    progress.checkpoints += 1
+    progress.window = progress.window.with_messages(*added)
+
+
+def _checkpoint(
+    run: Run,
+    claim: Claim,
+    *,
+    number: int,
+    messages: list[ModelMessage],
+    pad: Pad,
+    taint: Origin,
+    usage: Usage,
+) -> None:
+    scratchpad.checkpoint(
+        run,
+        number=number,
+        delta=[messages_json.to_json(message) for message in messages],
+        pad=pad,
+        taint=taint,
+        usage=usage,
+        attempt=claim.attempt,
+    )
+
+
+def _situation(progress: Progress) -> Situation:
+    turn = progress.turn
+    asked = queries.user_message(turn)
+    earlier = queries.spoken_turns(turn.user_id, turn.conversation_id, after_seq=0, before_seq=turn.seq)
+    heard = [Heard(asked.id, asked.text, asked.created_at)]
+    heard += [Heard(said.user_message_id, said.user_text, said.said_at) for said in reversed(earlier)]
+    return Situation(
+        user_id=turn.user_id,
+        run_id=progress.run.id,
+        epoch_at_start=turn.epoch_at_start,
+        time_zone=turn.user.time_zone,
+        now=timezone.now(),
+        heard=heard,
+        taint=progress.taint,
+        may_save=turn.conversation.save_memory,
+        remembered_so_far=runs.steps(progress.run).filter(action="remember", status=Step.Status.OK).count(),
+    )
+
+
+def _publish_tool(progress: Progress, tool_use_id: str, name: str, status: str) -> None:
+    event = {"type": "tool", "tool_use_id": tool_use_id, "name": name, "status": status}
+    events.publish(progress.claim.turn_id, event)
+
+
+def _end_completed(progress: Progress, reply: ModelReply) -> None:
+    text = progress.said
+    if reply.stop_reason in {"max_tokens", "model_context_window_exceeded"}:
+        text += CUT_SHORT
+    if not text.strip():
+        if reply.stop_reason != "refusal":
+            _end_failed(
+                progress.claim,
+                "",
+                code="model_empty_reply",
+                message="The model sent an empty reply. Try again.",
+            )
+            return
+        text = DECLINED
+    claim = progress.claim
+    if transcript.finish_turn(claim, reply=text, model=reply.model, usage=progress.usage):
+        _close(claim, Turn.Status.COMPLETED, usage=reply.usage)
+
+
+def _end_cancelled(claim: Claim, said: str) -> None:
+    if transcript.fail_turn(claim, status=Turn.Status.CANCELLED, partial_text=said):
+        _close(claim, Turn.Status.CANCELLED)
+
+
+def _end_failed(claim: Claim, said: str, *, code: str, message: str) -> None:
+    if transcript.fail_turn(claim, status=Turn.Status.FAILED, partial_text=said, code=code, message=message):
+        _close(claim, Turn.Status.FAILED)
+
+
+def end_interrupted(claim: Claim, said: str) -> None:
+    """End a turn whose worker was lost after its reader had seen part of the reply."""
+    ended = transcript.fail_turn(
+        claim,
+        status=Turn.Status.INTERRUPTED,
+        partial_text=said,
+        code="worker_lost",
+        message="The server that was writing it stopped.",
+    )
+    if ended:
+        _close(claim, Turn.Status.INTERRUPTED)
+
+
+def _close(claim: Claim, status: Turn.Status, *, usage: Usage | None = None) -> None:
+    """After the commit: the run's record, the readers, and the background work."""
+    ended = {Turn.Status.COMPLETED: Run.Status.COMPLETED, Turn.Status.CANCELLED: Run.Status.CANCELLED}
+    scratchpad.close_run(
+        claim.turn_id, attempt=claim.attempt, status=ended.get(status, Run.Status.FAILED), usage=usage
+    )
+    events.publish(claim.turn_id, {"type": "end", "status": status})
+    nudge(AFTER_TURN, claim.turn_id)
