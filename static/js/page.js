@@ -1,0 +1,64 @@
+// What every page shares: menus, closing and dismissing, one submission per form, and requests that never arrived.
+// Modules with side effects are linked by the templates only, never imported: under hashed names an import would be a
+// second instance, with every listener twice.
+
+import { showUnreachable } from "./unreachable.js";
+
+const YEAR_S = 365 * 24 * 3600;
+
+/** A dismissal is kept where the server can read it before it renders. */
+function rememberDismissal(name) {
+  const secure = location.protocol === "https:" ? "; Secure" : "";
+  document.cookie = `${name}=1; Path=/; Max-Age=${YEAR_S}; SameSite=Lax${secure}`;
+}
+
+function closeNearest(control) {
+  const box = control.closest(control.dataset.close);
+  if (box.dataset.dismissCookie) rememberDismissal(box.dataset.dismissCookie);
+  box.remove();
+}
+
+function closeMenus(except = null) {
+  for (const menu of document.querySelectorAll("details.menu[open]")) {
+    if (menu !== except) menu.open = false;
+  }
+}
+
+document.addEventListener("click", (event) => {
+  const control = event.target.closest("[data-close]");
+  if (control) closeNearest(control);
+  closeMenus(event.target.closest("details.menu"));
+});
+
+// In the capture phase, so that Esc closes an open menu before it can mean anything else.
+document.addEventListener(
+  "keydown",
+  (event) => {
+    if (event.key !== "Escape") return;
+    const menu = document.querySelector("details.menu[open]");
+    if (!menu) return;
+    menu.open = false;
+    menu.querySelector("summary").focus();
+    event.stopPropagation();
+    event.preventDefault();
+  },
+  { capture: true },
+);
+
+// A form that navigates: the second submission is dropped. The server settles what still gets through by its key.
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (form.hasAttribute("hx-post") || form.method !== "post") return;
+  if (form.dataset.submitted) event.preventDefault();
+  form.dataset.submitted = "true";
+});
+
+// Coming back from the browser's cache, the page may be sent again.
+addEventListener("pageshow", () => {
+  for (const form of document.querySelectorAll("form[data-submitted]")) delete form.dataset.submitted;
+});
+
+document.addEventListener("htmx:error", (event) => {
+  if (!event.detail.ctx?.sourceElement?.matches("form:not(#composer)")) return;
+  showUnreachable(document.getElementById("alert"), "Strata cannot be reached. Nothing was changed; try again in a moment.");
+});

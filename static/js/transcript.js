@@ -1,0 +1,142 @@
+// The conversation: follows a reply while the reader is at its end, says what happens, stops on Esc, and finds the
+// stream again after the connection was lost.
+
+import { showUnreachable } from "./unreachable.js";
+
+const LINE_PX = 28;
+const RETRY_MS = 2000;
+const RETRY_MAX_MS = 30_000;
+
+const scroller = document.getElementById("transcript");
+const turns = document.getElementById("turns");
+const jump = document.getElementById("jump");
+
+// Following: only a reader's own gesture ends it, because scroll events cannot tell theirs from ours.
+let isFollowing = true;
+
+function isAtEnd() {
+  return scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < LINE_PX;
+}
+
+function settle() {
+  if (isFollowing) scroller.scrollTop = scroller.scrollHeight;
+  jump.hidden = isFollowing || isAtEnd();
+}
+
+function release() {
+  isFollowing = false;
+}
+
+function follow() {
+  isFollowing = true;
+  settle();
+}
+
+function watchScrolling() {
+  scroller.addEventListener("wheel", (event) => event.deltaY < 0 && release(), { passive: true });
+  scroller.addEventListener("touchmove", release, { passive: true });
+  scroller.addEventListener("keydown", (event) => {
+    if (["PageUp", "Home", "ArrowUp"].includes(event.key)) release();
+  });
+  document.addEventListener("selectionchange", () => {
+    const selection = getSelection();
+    if (!selection.isCollapsed && turns.contains(selection.anchorNode)) release();
+  });
+  scroller.addEventListener("scroll", () => {
+    if (isAtEnd() && getSelection().isCollapsed) isFollowing = true;
+    jump.hidden = isFollowing || isAtEnd();
+  });
+  jump.addEventListener("click", follow);
+  const sizes = new ResizeObserver(settle);
+  sizes.observe(turns);
+  sizes.observe(scroller);
+}
+
+// Words for screen readers: one when a reply begins, one when it ends. The transcript itself stays quiet.
+const ENDINGS = {
+  completed: "Reply complete",
+  failed: "There is no answer to this message",
+  interrupted: "The reply was cut off",
+  cancelled: "Stopped",
+};
+const live = new Set();
+
+function announce(text) {
+  document.getElementById("status").textContent = text;
+}
+
+function ending(turn) {
+  const noted = turn.querySelectorAll(".remembered > li").length;
+  const words = ENDINGS[turn.dataset.status] ?? "";
+  return noted ? `${words}. ${noted === 1 ? "One memory" : `${noted} memories`} noted.` : words;
+}
+
+function noteTurn(turn) {
+  if ("live" in turn.dataset) {
+    if (!live.has(turn.id)) announce("Strata is answering");
+    live.add(turn.id);
+  } else if (live.delete(turn.id)) {
+    announce(ending(turn));
+  }
+}
+
+// A turn that is replaced while one of its buttons has the focus leaves it to the transcript, not to the page.
+let hadFocus = false;
+
+function watchTurns() {
+  turns.querySelectorAll(".turn").forEach(noteTurn);
+  document.addEventListener("htmx:before:swap", (event) => {
+    const { ctx } = event.detail;
+    if (ctx.sourceElement?.id === "composer" && ctx.response?.status < 400) isFollowing = true;
+    hadFocus ||= Boolean(event.target.closest?.(".turn")?.contains(document.activeElement));
+  });
+  document.addEventListener("htmx:after:process", (event) => {
+    if (event.target.matches(".turn")) {
+      noteTurn(event.target);
+      hideUnreachable();
+    }
+    if (hadFocus && document.activeElement === document.body) scroller.focus({ preventScroll: true });
+    hadFocus = false;
+    settle();
+  });
+}
+
+// Esc stops the reply in progress, unless it has something nearer to close.
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape" || event.shiftKey || event.defaultPrevented || event.isComposing) return;
+  if (document.querySelector(":popover-open")) return;
+  document.querySelector(".turn[data-live] [data-stop]")?.requestSubmit();
+});
+
+// A stream reconnects by itself once it has been open; what never opened, or may not be read any more, ends here.
+let retryMs = RETRY_MS;
+
+function retryLater(turn) {
+  showUnreachable(document.getElementById("alert"), "The connection was lost. Trying again…");
+  setTimeout(() => turn.isConnected && htmx.trigger(turn, "end"), retryMs);
+  retryMs = Math.min(retryMs * 2, RETRY_MAX_MS);
+}
+
+function hideUnreachable() {
+  retryMs = RETRY_MS;
+  document.querySelector("#alert [data-unreachable]")?.remove();
+}
+
+document.addEventListener("htmx:error", (event) => {
+  const source = event.detail.ctx?.sourceElement;
+  if (source?.matches(".turn[data-live], .turn__stream")) retryLater(source.closest(".turn"));
+});
+document.addEventListener("htmx:sse:error", (event) => {
+  const turn = event.target.closest?.(".turn");
+  if (!turn || ![401, 403, 404, 410].includes(event.detail.status)) return;
+  event.target.remove();
+  htmx.trigger(turn, "end");
+});
+document.addEventListener("htmx:sse:after:connection", hideUnreachable);
+
+if (turns) {
+  watchScrolling();
+  watchTurns();
+  isFollowing = !turns.querySelector(".turn:target");
+  settle();
+}

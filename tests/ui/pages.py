@@ -1,0 +1,81 @@
+"""Renders the chat's templates from view objects alone: no database, no views."""
+
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from uuid import UUID
+
+from django.template.loader import render_to_string
+from django.test import RequestFactory
+from django.utils.safestring import mark_safe
+
+from chat.presentation import Notice, TurnView
+from memoryapp.accounts.models import User
+
+CONVERSATION = SimpleNamespace(id=UUID(int=1), title="Launch plan", use_memory=True, save_memory=True)
+TURN_ID = UUID(int=2)
+STREAM_URL = "/stand-in/stream"
+
+
+def turn_view(**changes):
+    view = {
+        "id": TURN_ID,
+        "seq": 1,
+        "status": "completed",
+        "is_live": False,
+        "user_text": "When do we launch?",
+        "created_at": datetime(2026, 10, 29, 9, 30, tzinfo=UTC),
+        "reply_html": mark_safe("<p>On 14 March.</p>"),
+        "error_message": "",
+        "stream_url": "",
+    }
+    return TurnView(**(view | changes))
+
+
+def live_turn_view(**changes):
+    return turn_view(**({"status": "running", "is_live": True, "reply_html": "", "stream_url": STREAM_URL} | changes))
+
+
+def notice(**changes):
+    view = {
+        "outcome": "added",
+        "statement": "The launch is on 14 March",
+        "kind_label": "Event",
+        "memory_url": "/memory/facts/1/",
+        "fades_text": "Fades in 12 days",
+    }
+    return Notice(**(view | changes))
+
+
+def request(path="/", **cookies):
+    """As a signed-in person's, far enough for templates."""
+    made = RequestFactory().get(path)
+    made.user = User(username="alice")
+    made.COOKIES.update(cookies)
+    return made
+
+
+def render(template, *, path="/", **context):
+    return render_to_string(template, context, request(path))
+
+
+def turn_html(view):
+    return render("chat/conversation.html#turn", turn=view)
+
+
+def composer_html(**context):
+    known = {"conversation": CONVERSATION, "draft": "", "form_error": "", "idempotency_key": "key-2"}
+    return render("chat/conversation.html#composer", **(known | context))
+
+
+def chat_page(*, turns=(), conversation=CONVERSATION, **context):
+    known = {
+        "conversation_groups": [],
+        "conversation": conversation,
+        "turns": list(turns),
+        "draft": "",
+        "form_error": "",
+        "idempotency_key": "key-1",
+        "model_notice": None,
+        "starters": (),
+    }
+    return render("chat/conversation.html", **(known | context))

@@ -1,0 +1,266 @@
+"""The chat in a real Chromium: streaming, following, sending, and losing the connection, under the real content policy."""
+
+import re
+import shutil
+
+import pytest
+from django.urls import reverse
+from playwright.sync_api import Page, expect, sync_playwright
+
+from tests.ui.pages import (
+    CONVERSATION,
+    TURN_ID,
+    chat_page,
+    composer_html,
+    live_turn_view,
+    notice,
+    render,
+    turn_html,
+    turn_view,
+)
+from tests.ui.stand_in import StandIn
+
+pytestmark = pytest.mark.browser
+
+CHAT = "/stand-in/chat"
+SEND = reverse("chat:send", args=[CONVERSATION.id])
+TURN = reverse("chat:turn", args=[TURN_ID])
+STOP = reverse("chat:stop", args=[TURN_ID])
+ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync")
+WATCH = """
+window.violations = [];
+document.addEventListener("securitypolicyviolation", (event) => violations.push(event.violatedDirective));
+window.announced = [];
+document.addEventListener("DOMContentLoaded", () => {
+  const status = document.getElementById("status");
+  new MutationObserver(() => announced.push(status.textContent)).observe(status, { childList: true });
+});
+"""
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    path = shutil.which("chromium") or shutil.which("chromium-browser")
+    if path is None:
+        pytest.skip("Chromium is not installed")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(chromium):
+    context = chromium.new_context(viewport={"width": 1280, "height": 700})
+    page = context.new_page()
+    page.add_init_script(WATCH)
+    yield page
+    violations = page.evaluate("violations")
+    context.close()
+    assert violations == []
+
+
+@pytest.fixture
+def server():
+    with StandIn() as stand_in:
+        stand_in.answers[SEND] = lambda form: (200, _sent(form["text"]))
+        stand_in.answers[TURN] = lambda _: (200, turn_html(turn_view(notices=[notice()])))
+        stand_in.answers[STOP] = lambda _: (204, "")
+        yield stand_in
+
+
+def _sent(text):
+    fresh = f'<hx-partial hx-target="#composer" hx-swap="outerHTML">{composer_html(idempotency_key="key-3")}</hx-partial>'
+    return turn_html(live_turn_view(user_text=text)) + fresh
+
+
+def _frame(place, html, *, swap="innerHTML"):
+    return f'<hx-partial hx-target="#turn-{TURN_ID}-{place}" hx-swap="{swap}">{html}</hx-partial>'
+
+
+def _open(page: Page, server: StandIn, *turns):
+    html = chat_page(turns=turns)
+    server.answers[CHAT] = lambda _: (200, html)
+    page.goto(server.url + CHAT)
+    return page.locator("#composer-text")
+
+
+def _paragraphs(count):
+    return "".join(f"<p>Paragraph {n}</p>" for n in range(count))
+
+
+def _is_at_end(page):
+    return page.evaluate("(({scrollHeight: h, scrollTop: t, clientHeight: c}) => h - t - c < 2)(document.getElementById('transcript'))")
+
+
+def test_reply_streams_in_and_gives_way_to_the_finished_turn(page, server):
+    box = _open(page, server)
+
+    box.fill("When do we launch?")
+    box.press("Enter")
+    server.emit(_frame("body", "<p>First block.</p>") + _frame("tail", "<p>and the</p>"))
+    expect(page.locator(".reply")).to_have_text("First block.")
+    expect(page.locator(".prose--tail")).to_have_text("and the")
+    server.emit(_frame("body", "<p>Second block.</p>", swap="beforeend") + _frame("tail", ""))
+    expect(page.locator(".reply > p")).to_have_count(2)
+    server.end()
+
+    expect(page.locator(".turn[data-live]")).to_have_count(0)
+    expect(page.locator(".reply")).to_have_text("On 14 March.")
+    assert server.resumed_after == [""]
+    assert page.evaluate("announced") == ["Strata is answering", "Reply complete. One memory noted."]
+
+
+def test_lost_connection_resumes_after_the_last_event(page, server):
+    _open(page, server, live_turn_view())
+    server.emit(_frame("body", "<p>First block.</p>"))
+    expect(page.locator(".reply > p")).to_have_count(1)
+
+    server.cut()
+    server.emit(_frame("body", "<p>Second block.</p>", swap="beforeend"))
+
+    expect(page.locator(".reply > p")).to_have_text(["First block.", "Second block."])
+    assert server.resumed_after == ["", "1"]
+
+
+def test_stream_that_never_opened_is_tried_again(page, server):
+    page.route("**/stand-in/stream", lambda route: route.abort())
+    _open(page, server, live_turn_view())
+
+    expect(page.locator("#alert")).to_contain_text("The connection was lost")
+    page.unroute("**/stand-in/stream")
+
+    expect(page.locator(".reply")).to_have_text("On 14 March.")
+    expect(page.locator("#alert")).to_be_empty()
+
+
+def test_transcript_follows_until_the_reader_scrolls_and_again_on_request(page, server):
+    _open(page, server, live_turn_view())
+    server.emit(_frame("body", _paragraphs(40)))
+    expect(page.locator(".reply > p")).to_have_count(40)
+    page.wait_for_function("document.getElementById('transcript').scrollTop > 0")
+    assert _is_at_end(page)
+
+    page.mouse.move(700, 300)
+    page.mouse.wheel(0, -300)
+    expect(page.locator("#jump")).to_be_visible()
+    read_at = page.evaluate("document.getElementById('transcript').scrollTop")
+    server.emit(_frame("body", _paragraphs(5), swap="beforeend"))
+    expect(page.locator(".reply > p")).to_have_count(45)
+    assert page.evaluate("document.getElementById('transcript').scrollTop") == read_at
+
+    page.get_by_role("button", name="Jump to latest").click()
+    expect(page.locator("#jump")).to_be_hidden()
+    assert _is_at_end(page)
+
+
+def test_pressing_enter_twice_sends_once_and_keeps_what_is_typed_meanwhile(page, server):
+    box = _open(page, server)
+    page.route(f"**{SEND}", lambda route: (page.wait_for_timeout(0), box.type(" and then"), route.continue_()))
+
+    box.fill("Hello")
+    box.press("Enter")
+    box.press("Enter")
+
+    expect(page.locator(".turn")).to_have_count(1)
+    expect(box).to_have_value("and then")
+    expect(box).to_be_focused()
+    assert [form["text"] for _, form in server.posts] == ["Hello"]
+
+
+@pytest.mark.parametrize("key", ["Shift+Enter", "Alt+Enter"])
+def test_enter_with_a_modifier_starts_a_line(page, server, key):
+    box = _open(page, server)
+
+    box.fill("One")
+    box.press(key)
+
+    assert server.posts == []
+
+
+def test_enter_that_ends_a_composition_does_not_send(page, server):
+    box = _open(page, server)
+    box.focus()
+    keyboard = page.context.new_cdp_session(page)
+
+    keyboard.send("Input.imeSetComposition", {"text": "にほん", "selectionStart": 3, "selectionEnd": 3})
+    keyboard.send("Input.dispatchKeyEvent", {"type": "rawKeyDown", "windowsVirtualKeyCode": 229, "key": "Enter"})
+
+    assert server.posts == []
+    expect(page.locator(".turn")).to_have_count(0)
+
+
+def test_empty_message_cannot_be_sent(page, server):
+    box = _open(page, server)
+    send = page.get_by_role("button", name="Send")
+
+    expect(send).to_be_disabled()
+    box.fill("   ")
+    box.press("Enter")
+    expect(send).to_be_disabled()
+    box.fill("Hello")
+    expect(send).to_be_enabled()
+
+    assert server.posts == []
+
+
+def test_refused_message_stays_in_the_box(page, server):
+    server.answers[SEND] = lambda _: (422, render("_error.html", message="This message is too long."))
+    box = _open(page, server)
+
+    box.fill("Too long")
+    box.press("Enter")
+
+    expect(page.locator("#composer-error")).to_contain_text("This message is too long.")
+    expect(box).to_have_value("Too long")
+
+
+def test_message_written_without_a_connection_survives_a_reload(page, server):
+    box = _open(page, server)
+    page.route(f"**{SEND}", lambda route: route.abort())
+
+    box.fill("Later")
+    box.press("Enter")
+    expect(page.locator("#composer-error")).to_contain_text("Your message is still here")
+    page.reload()
+
+    expect(box).to_have_value("Later")
+
+
+def test_escape_stops_the_reply_but_first_closes_an_open_menu(page, server):
+    _open(page, server, live_turn_view())
+    page.locator(".topbar .menu > summary").click()
+
+    page.keyboard.press("Escape")
+    expect(page.locator(".topbar .menu")).not_to_have_attribute("open", "")
+    assert server.posts == []
+    with page.expect_response(re.compile(STOP)):
+        page.keyboard.press("Escape")
+
+    assert [path for path, _ in server.posts] == [STOP]
+
+
+def test_focus_on_a_button_of_a_turn_moves_to_the_transcript_when_the_turn_is_replaced(page, server):
+    _open(page, server, live_turn_view())
+    page.get_by_role("button", name="Stop").focus()
+
+    server.end()
+
+    expect(page.locator(".reply")).to_have_text("On 14 March.")
+    expect(page.locator("#transcript")).to_be_focused()
+
+
+def test_phone_shows_the_sidebar_on_request_and_nothing_overflows(chromium, server):
+    context = chromium.new_context(viewport={"width": 360, "height": 640}, has_touch=True, is_mobile=True)
+    page = context.new_page()
+    _open(page, server, turn_view(user_text="Donaudampfschifffahrt" * 20, reply_html=_paragraphs(3)))
+    sidebar = page.locator("#sidebar")
+
+    assert page.evaluate("document.documentElement.scrollWidth") == 360
+    assert page.evaluate("document.documentElement.scrollHeight") == 640
+    expect(sidebar).to_be_hidden()
+    page.get_by_role("button", name="Menu", exact=True).click()
+    expect(sidebar).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(sidebar).to_be_hidden()
+    context.close()
