@@ -81,6 +81,8 @@ class DataDirectory:
         """Who serves this directory now, if anyone: a killed owner's note does not count."""
         try:
             with self._up_json.open() as note:
+                if not note.read(1):  # given up; asking for the lock could disturb who is just claiming
+                    return None
                 fcntl.flock(note, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             return self._read()

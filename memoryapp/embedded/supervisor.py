@@ -12,7 +12,8 @@ from typing import TextIO
 
 from memoryapp.embedded import processes
 
-_GRACE_S = 5.0  # a reply that is still streaming then is taken up by the next start
+# A second more than the web server gives open streams. What a worker still does then, the next start takes up.
+_GRACE_S = 6.0
 _FIRST_DELAY_S = 0.5
 _MAX_DELAY_S = 30.0
 _STEADY_AFTER_S = 60.0  # having run for this long, the next end is a new story

@@ -2,21 +2,18 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from memoryapp.accounts import operations as accounts
 from memoryapp.accounts.models import User
+from memoryapp.management.installation import InstallationCommand
 
 
-class Command(BaseCommand):
+class Command(InstallationCommand):
     help = "Print a one-time sign-in link; the path alone is on the last line."
-    requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("user", nargs="?", help="whose link (default: the first account)")
-        parser.add_argument(
-            "--data-dir", help="the installation's data directory (default: the one 'up' uses)"
-        )
 
     def handle(self, *_args: Any, user: str | None, **_options: Any) -> None:
         account = _named(user) if user else accounts.ensure_first_account()

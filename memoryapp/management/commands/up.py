@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 import webbrowser
+from argparse import ArgumentTypeError
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from http.client import HTTPConnection, HTTPException
@@ -39,7 +40,7 @@ class Command(BaseCommand):
     requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--port", type=int, default=8000, help=f"on {_HOST} (default: %(default)s)")
+        parser.add_argument("--port", type=_port, default=8000, help=f"on {_HOST} (default: %(default)s)")
         parser.add_argument(
             "--data-dir",
             type=Path,
@@ -119,6 +120,13 @@ class Command(BaseCommand):
         has_display = bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
         if opens_browser and has_display and sys.stdout.isatty() and os.geteuid() != 0:
             webbrowser.open(link)
+
+
+def _port(text: str) -> int:
+    port = int(text)
+    if not 0 < port < 65536:
+        raise ArgumentTypeError("a port is a number from 1 to 65535")
+    return port
 
 
 def _environment(servers: Servers, conf: Conf) -> dict[str, str]:

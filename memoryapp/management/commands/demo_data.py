@@ -1,0 +1,174 @@
+"""``manage.py demo_data [USER]``: an example in all three memories, to look at; harmless to repeat."""
+
+import json
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+from django.utils import timezone
+
+from memoryapp.accounts import queries as accounts
+from memoryapp.accounts.models import User
+from memoryapp.lifecycle import promotion
+from memoryapp.llm.tokens import estimate_text
+from memoryapp.longterm import operations as longterm
+from memoryapp.longterm import queries as memories
+from memoryapp.longterm.models import Memory
+from memoryapp.management.example import TALKS, Call, Exchange, Fact, Talk
+from memoryapp.management.installation import InstallationCommand
+from memoryapp.policies.trust import Origin
+from memoryapp.scratchpad import operations as scratchpad
+from memoryapp.scratchpad import pad as pads
+from memoryapp.scratchpad.models import Run, Step
+from memoryapp.scratchpad.pad import Pad
+from memoryapp.transcript import operations as transcript
+from memoryapp.transcript import queries
+from memoryapp.transcript.models import Conversation, Message, Summary, Turn
+
+
+@dataclass(slots=True)
+class _Added:
+    conversations: int = 0
+    turns: int = 0
+    memories: int = 0
+    runs: int = 0
+
+
+class Command(InstallationCommand):
+    help = "Add an example of some weeks to USER's account. A second run adds nothing."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "user", metavar="USER", nargs="?", default=accounts.FIRST_ACCOUNT, help="default: %(default)s"
+        )
+
+    def handle(self, *_args: Any, user: str, **_options: Any) -> None:
+        account = accounts.find_user(user)
+        if account is None:
+            raise CommandError(f"There is no account '{user}'.")
+        added = _Added()
+        for talk in TALKS:
+            _add(talk, account, now=timezone.now(), added=added)
+        if added == _Added():
+            self.stdout.write(f"The example is in the account '{account}' already; nothing was added.")
+            return
+        self.stdout.write(
+            f"Added to the account '{account}': {added.conversations} conversations of {added.turns} turns, "
+            f"{added.memories} memories, {added.runs} run.\n"
+            "To remove it, forget those memories at /memory/facts/ and delete the conversations in the chat; "
+            "the run's record goes by itself."
+        )
+
+
+def _add(talk: Talk, user: User, *, now: datetime, added: _Added) -> None:
+    """What is there of the talk stays, what is missing comes after it: a run that was cut short is completed."""
+    conversation = _conversation(talk, user, now=now, added=added)
+    for number, exchange in enumerate(talk.exchanges, start=1):
+        turn = queries.turn_of_key(user.id, _key(talk, number))
+        if turn is None:
+            # Minutes apart, so that the exchanges of one day stand in order.
+            said_at = now - timedelta(days=exchange.days_ago) + timedelta(minutes=number)
+            turn = transcript.record_turn(
+                user,
+                conversation.id,
+                text=exchange.text,
+                reply=exchange.reply,
+                idempotency_key=_key(talk, number),
+                said_at=said_at,
+            )
+            added.turns += 1
+            if exchange.calls:
+                _work(exchange, turn)
+                promotion.promote_run(user.id, turn.id, now=now)
+                added.runs += 1
+        if not memories.taken_from(user.id, [queries.user_message(turn).id]).exists():
+            added.memories += sum(_remember(fact, turn) for fact in exchange.facts)
+    if talk.summary and queries.current_summary(user.id, conversation.id) is None:
+        _summarise(talk, conversation)
+
+
+def _key(talk: Talk, number: int) -> str:
+    """The idempotency key by which a later run knows what is there."""
+    return f"demo-data:{talk.slug}:{number}"
+
+
+def _conversation(talk: Talk, user: User, *, now: datetime, added: _Added) -> Conversation:
+    first = queries.turn_of_key(user.id, _key(talk, 1))
+    if first:
+        return queries.get_conversation(user.id, first.conversation_id)
+    added.conversations += 1
+    began_at = now - timedelta(days=talk.exchanges[0].days_ago)
+    return transcript.start_conversation(user, now=began_at, title=talk.title)
+
+
+def _remember(fact: Fact, turn: Turn) -> bool:
+    """False when the person forgot just this before: it stays forgotten."""
+    message = queries.user_message(turn)
+    with suppress(longterm.ForgottenError):
+        longterm.remember(
+            turn.user_id,
+            longterm.Candidate(
+                kind=fact.kind,
+                statement=fact.statement,
+                key=fact.key,
+                quote=fact.quote,
+                origin=fact.origin,
+                channel=Memory.Channel.CHAT,
+                said_at=message.created_at,
+                source=longterm.Source(message.id, message.text),
+            ),
+        )
+        return True
+    return False
+
+
+def _work(exchange: Exchange, turn: Turn) -> None:
+    """The run behind the reply, with its steps."""
+    run = scratchpad.open_run(user_id=turn.user_id, turn_id=turn.id, goal=exchange.text, attempt=turn.attempt)
+    pad = pads.from_json(run.pad)
+    for number, call in enumerate(exchange.calls, start=1):
+        pad = _noted(call, pad)
+        record = scratchpad.StepRecord(
+            tool_use_id=f"toolu_demo_{number}",
+            action=call.action,
+            arguments=call.arguments,
+            observation=call.observation,
+            status=Step.Status.ERROR if call.is_error else Step.Status.OK,
+            tokens=estimate_text(call.observation),
+            duration_ms=call.duration_ms,
+            origin=Origin.USER_TYPED,
+        )
+        scratchpad.record_step(run, record, pad=pad, attempt=turn.attempt)
+    scratchpad.close_run(turn.id, attempt=turn.attempt, status=Run.Status.COMPLETED)
+
+
+def _noted(call: Call, pad: Pad) -> Pad:
+    if call.is_error:
+        described = f"{call.action} {json.dumps(call.arguments, sort_keys=True)}"
+        return pad.with_failure(pads.Failure(described, json.loads(call.observation)["message"]))
+    if call.action == "update_plan":
+        return pad.with_plan(
+            todo=tuple(call.arguments["todo"]), open_questions=tuple(call.arguments["open_questions"])
+        )
+    return pad.with_fact(pads.Fact(*call.noted, source=call.action)) if call.noted else pad
+
+
+def _summarise(talk: Talk, conversation: Conversation) -> None:
+    covered = queries.turns(conversation.user_id, conversation.id).filter(seq__lte=talk.summarised)
+    transcript.add_summary(
+        conversation,
+        replaces=None,
+        last_seq=talk.summarised,
+        text=talk.summary,
+        method=Summary.Method.MODEL,
+        model="example",
+        tokens_before=sum(map(estimate_text, _texts(covered))),
+        tokens_after=estimate_text(talk.summary),
+    )
+
+
+def _texts(turns: Iterable[Turn]) -> list[str]:
+    return [queries.text_of(turn, role) for turn in turns for role in Message.Role]
