@@ -2,8 +2,8 @@
 
 import { showUnreachable } from "./unreachable.js";
 
-const DRAFT_DELAY_MS = 150;
 const draftKey = `draft:${location.pathname}`;
+const SENT_FROM = "draft-sent-from";
 const hasTouchKeyboard = matchMedia("(pointer: coarse)");
 const growsByItself = CSS.supports("field-sizing", "content");
 
@@ -38,16 +38,16 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
-let draftTimer;
-
 function keepDraft() {
-  clearTimeout(draftTimer);
-  draftTimer = setTimeout(() => sessionStorage.setItem(draftKey, box().value), DRAFT_DELAY_MS);
+  sessionStorage.setItem(draftKey, box().value);
 }
 
-function dropDraft() {
-  clearTimeout(draftTimer);
-  sessionStorage.removeItem(draftKey);
+/** A first message navigates; its draft goes when its conversation is on the screen, not when it leaves. */
+function dropArrivedDraft() {
+  const key = sessionStorage.getItem(SENT_FROM);
+  if (key === null || !form().hasAttribute("hx-post")) return;
+  sessionStorage.removeItem(key);
+  sessionStorage.removeItem(SENT_FROM);
 }
 
 document.addEventListener("input", (event) => {
@@ -57,8 +57,7 @@ document.addEventListener("input", (event) => {
 });
 
 document.addEventListener("submit", (event) => {
-  if (event.target.action.endsWith("/logout/")) sessionStorage.clear();
-  if (event.target.id === "composer" && !event.target.hasAttribute("hx-post")) dropDraft();
+  if (event.target.id === "composer" && !event.target.hasAttribute("hx-post")) sessionStorage.setItem(SENT_FROM, draftKey);
 });
 
 // The answer to a message brings a fresh composer. What was typed while it was on its way moves over.
@@ -71,9 +70,9 @@ document.addEventListener("htmx:config:request", (event) => {
 
 document.addEventListener("htmx:before:swap", (event) => {
   const { ctx } = event.detail;
-  if (ctx.sourceElement?.id !== "composer" || ctx.response?.status >= 400) return;
+  if (event.defaultPrevented || ctx.sourceElement?.id !== "composer" || ctx.response?.status >= 400) return;
   typedSince = box().value === sent ? null : box().value.replace(sent, "").trimStart();
-  dropDraft();
+  sessionStorage.removeItem(draftKey);
 });
 
 document.addEventListener("htmx:after:swap", () => {
@@ -90,6 +89,7 @@ document.addEventListener("htmx:error", (event) => {
   showUnreachable(document.getElementById("composer-error"), "Strata cannot be reached. Your message is still here; send it again in a moment.");
 });
 
+dropArrivedDraft();
 // Ready to type; where that opens a keyboard over the page, the reader decides.
 if (!hasTouchKeyboard.matches && document.activeElement === document.body) box().focus({ preventScroll: true });
 if (!box().value) box().value = sessionStorage.getItem(draftKey) ?? "";

@@ -48,6 +48,7 @@ document.addEventListener(
 // A form that navigates: the second submission is dropped. The server settles what still gets through by its key.
 document.addEventListener("submit", (event) => {
   const form = event.target;
+  if (form.action.endsWith("/logout/")) sessionStorage.clear(); // drafts, on a machine that others may use
   if (form.hasAttribute("hx-post") || form.method !== "post") return;
   if (form.dataset.submitted) event.preventDefault();
   form.dataset.submitted = "true";
@@ -61,4 +62,11 @@ addEventListener("pageshow", () => {
 document.addEventListener("htmx:error", (event) => {
   if (!event.detail.ctx?.sourceElement?.matches("form:not(#composer)")) return;
   showUnreachable(document.getElementById("alert"), "Strata cannot be reached. Nothing was changed; try again in a moment.");
+});
+
+// Only a lost session redirects a request of htmx. The page itself then asks to sign in, and comes back to where it was.
+document.addEventListener("htmx:before:swap", (event) => {
+  if (!event.detail.ctx.response?.raw.redirected) return;
+  event.preventDefault();
+  location.reload();
 });

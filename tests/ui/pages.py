@@ -32,7 +32,9 @@ def turn_view(**changes):
 
 
 def live_turn_view(**changes):
-    return turn_view(**({"status": "running", "is_live": True, "reply_html": "", "stream_url": STREAM_URL} | changes))
+    return turn_view(
+        **({"status": "running", "is_live": True, "reply_html": "", "stream_url": STREAM_URL} | changes)
+    )
 
 
 def notice(**changes):

@@ -1,4 +1,4 @@
-"""A server for the browser tests: given pages, the real static files and content policy, and a stream the test feeds."""
+"""A server for the browser tests: given pages, the real static files and policy, and a stream the test feeds."""
 
 import asyncio
 import mimetypes
@@ -11,7 +11,7 @@ from csp.utils import build_policy
 
 from tests.ui.sources import STATIC
 
-Answer = tuple[int, str]
+Answer = tuple[int, str]  # a status with its HTML, or a redirect with its address
 
 
 class StandIn:
@@ -25,7 +25,8 @@ class StandIn:
         self._cuts = 0
         self._changed = asyncio.Event()
         self._policy = build_policy().encode()
-        self._server = uvicorn.Server(uvicorn.Config(self._app, port=0, log_level="error", lifespan="off"))
+        config = uvicorn.Config(self._app, interface="asgi3", port=0, log_level="error", lifespan="off")
+        self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, daemon=True)
         self._is_serving = threading.Event()
 
@@ -38,6 +39,7 @@ class StandIn:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.cut()
         self._server.should_exit = True
         self._server.force_exit = True
         self._thread.join(timeout=10)
@@ -87,12 +89,21 @@ class StandIn:
             if scope["method"] == "POST":
                 self.posts.append((path, form))
             status, html = self.answers.get(path, lambda _: (404, ""))(form)
-            await self._respond(send, status, html.encode(), "text/html; charset=utf-8")
+            if status == 302:
+                await self._redirect(send, html)
+            else:
+                await self._respond(send, status, html.encode(), "text/html; charset=utf-8")
 
     async def _respond(self, send, status: int, body: bytes, kind: str) -> None:
         headers = [(b"content-type", kind.encode()), (b"content-security-policy", self._policy)]
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": body})
+
+    async def _redirect(self, send, address: str) -> None:
+        await send(
+            {"type": "http.response.start", "status": 302, "headers": [(b"location", address.encode())]}
+        )
+        await send({"type": "http.response.body", "body": b""})
 
     async def _stream(self, last_event_id: str, send) -> None:
         self.resumed_after.append(last_event_id)
@@ -102,7 +113,9 @@ class StandIn:
         while self._cuts == cuts:
             changed = self._changed
             while at < len(self._frames):
-                await send({"type": "http.response.body", "body": self._frames[at].encode(), "more_body": True})
+                await send(
+                    {"type": "http.response.body", "body": self._frames[at].encode(), "more_body": True}
+                )
                 at += 1
             if self._frames and self._frames[-1].startswith("event: end"):
                 break

@@ -1,4 +1,4 @@
-"""The chat in a real Chromium: streaming, following, sending, and losing the connection, under the real content policy."""
+"""The chat in a real Chromium, under the real content policy: streaming, following, sending, losing the connection."""
 
 import re
 import shutil
@@ -26,7 +26,13 @@ CHAT = "/stand-in/chat"
 SEND = reverse("chat:send", args=[CONVERSATION.id])
 TURN = reverse("chat:turn", args=[TURN_ID])
 STOP = reverse("chat:stop", args=[TURN_ID])
-ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync")
+ARGUMENTS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-sync",
+)
 WATCH = """
 window.violations = [];
 document.addEventListener("securitypolicyviolation", (event) => violations.push(event.violatedDirective));
@@ -70,8 +76,9 @@ def server():
 
 
 def _sent(text):
-    fresh = f'<hx-partial hx-target="#composer" hx-swap="outerHTML">{composer_html(idempotency_key="key-3")}</hx-partial>'
-    return turn_html(live_turn_view(user_text=text)) + fresh
+    fresh = composer_html(idempotency_key="key-3")
+    partial = f'<hx-partial hx-target="#composer" hx-swap="outerHTML">{fresh}</hx-partial>'
+    return turn_html(live_turn_view(user_text=text)) + partial
 
 
 def _frame(place, html, *, swap="innerHTML"):
@@ -89,8 +96,13 @@ def _paragraphs(count):
     return "".join(f"<p>Paragraph {n}</p>" for n in range(count))
 
 
+def _scrolled_to(page):
+    return page.evaluate("document.getElementById('transcript').scrollTop")
+
+
 def _is_at_end(page):
-    return page.evaluate("(({scrollHeight: h, scrollTop: t, clientHeight: c}) => h - t - c < 2)(document.getElementById('transcript'))")
+    rest = "({scrollHeight, scrollTop, clientHeight}) => scrollHeight - scrollTop - clientHeight"
+    return page.evaluate(f"({rest})(document.getElementById('transcript'))") < 2
 
 
 def test_reply_streams_in_and_gives_way_to_the_finished_turn(page, server):
@@ -144,10 +156,10 @@ def test_transcript_follows_until_the_reader_scrolls_and_again_on_request(page, 
     page.mouse.move(700, 300)
     page.mouse.wheel(0, -300)
     expect(page.locator("#jump")).to_be_visible()
-    read_at = page.evaluate("document.getElementById('transcript').scrollTop")
+    read_at = _scrolled_to(page)
     server.emit(_frame("body", _paragraphs(5), swap="beforeend"))
     expect(page.locator(".reply > p")).to_have_count(45)
-    assert page.evaluate("document.getElementById('transcript').scrollTop") == read_at
+    assert _scrolled_to(page) == read_at
 
     page.get_by_role("button", name="Jump to latest").click()
     expect(page.locator("#jump")).to_be_hidden()
@@ -155,12 +167,16 @@ def test_transcript_follows_until_the_reader_scrolls_and_again_on_request(page, 
 
 
 def test_pressing_enter_twice_sends_once_and_keeps_what_is_typed_meanwhile(page, server):
+    held = []
+    page.route(f"**{SEND}", lambda route: held.append(route))  # noqa: PLW0108 (it takes no builtins)
     box = _open(page, server)
-    page.route(f"**{SEND}", lambda route: (page.wait_for_timeout(0), box.type(" and then"), route.continue_()))
 
     box.fill("Hello")
+    with page.expect_request(f"**{SEND}"):
+        box.press("Enter")
     box.press("Enter")
-    box.press("Enter")
+    box.press_sequentially(" and then")
+    held[0].continue_()
 
     expect(page.locator(".turn")).to_have_count(1)
     expect(box).to_have_value("and then")
@@ -184,7 +200,9 @@ def test_enter_that_ends_a_composition_does_not_send(page, server):
     keyboard = page.context.new_cdp_session(page)
 
     keyboard.send("Input.imeSetComposition", {"text": "にほん", "selectionStart": 3, "selectionEnd": 3})
-    keyboard.send("Input.dispatchKeyEvent", {"type": "rawKeyDown", "windowsVirtualKeyCode": 229, "key": "Enter"})
+    keyboard.send(
+        "Input.dispatchKeyEvent", {"type": "rawKeyDown", "windowsVirtualKeyCode": 229, "key": "Enter"}
+    )
 
     assert server.posts == []
     expect(page.locator(".turn")).to_have_count(0)
@@ -225,6 +243,19 @@ def test_message_written_without_a_connection_survives_a_reload(page, server):
     page.reload()
 
     expect(box).to_have_value("Later")
+
+
+def test_lost_session_leads_to_the_sign_in_of_the_page_and_keeps_the_text(page, server):
+    server.answers[SEND] = lambda _: (302, "/stand-in/sign-in")
+    server.answers["/stand-in/sign-in"] = lambda _: (200, "<p>Sign in</p>")
+    box = _open(page, server)
+
+    box.fill("Hello")
+    with page.expect_navigation(url=f"**{CHAT}"):
+        box.press("Enter")
+
+    expect(box).to_have_value("Hello")
+    expect(page.locator("#turns")).to_be_empty()
 
 
 def test_escape_stops_the_reply_but_first_closes_an_open_menu(page, server):

@@ -42,14 +42,17 @@ def test_ended_turn_opens_no_stream(status):
 
 
 @pytest.mark.parametrize(
-    ("status", "may_retry"), [("completed", False), ("failed", True), ("interrupted", True), ("cancelled", True)]
+    ("status", "may_retry"),
+    [("completed", False), ("failed", True), ("interrupted", True), ("cancelled", True)],
 )
 def test_only_a_turn_without_a_whole_reply_can_be_tried_again(status, may_retry):
     assert (reverse("chat:retry", args=[TURN_ID]) in turn_html(turn_view(status=status))) is may_retry
 
 
 def test_failed_turn_says_why():
-    html = turn_html(turn_view(status="failed", reply_html="", error_message="The model did not answer in 90 seconds."))
+    html = turn_html(
+        turn_view(status="failed", reply_html="", error_message="The model did not answer in 90 seconds.")
+    )
 
     assert "The model did not answer in 90 seconds." in html
 
@@ -68,7 +71,7 @@ def test_what_a_person_wrote_is_text_and_never_markup_or_htmx():
 
 def test_empty_reply_leaves_no_gap():
     # ":empty" hides it, which one space would defeat.
-    assert 'hx-ignore></div>' in turn_html(turn_view(status="failed", reply_html=""))
+    assert "hx-ignore></div>" in turn_html(turn_view(status="failed", reply_html=""))
 
 
 @pytest.mark.parametrize(

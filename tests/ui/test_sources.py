@@ -1,4 +1,4 @@
-"""Rules that every template, stylesheet and script keeps: the content policy, existing assets, forms that post safely."""
+"""Rules that every template, stylesheet and script keeps: the content policy, existing assets, safe forms."""
 
 import re
 

@@ -7,7 +7,9 @@ import pytest
 
 from tests.ui.sources import ROOT, STATIC
 
-LISTED = re.findall(r"^\| `(static/\S+)` \| `([0-9a-f]{64})` \|$", (ROOT / "docs/third-party.md").read_text(), re.MULTILINE)
+LISTED = re.findall(
+    r"^\| `(static/\S+)` \| `([0-9a-f]{64})` \|$", (ROOT / "docs/third-party.md").read_text(), re.MULTILINE
+)
 
 
 @pytest.mark.parametrize(("path", "digest"), LISTED)
