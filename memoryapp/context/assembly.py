@@ -47,11 +47,14 @@ class ContextWindow:
         """``[{name, tokens, cached}]`` in prompt order; estimates."""
         summary = estimate_text(self.summary.text) if self.summary else 0
         history = sum(map(estimate_message, self.history))
+        message = sum(map(estimate_message, self.run[:1]))
+        # The summary stands in the first message of all, which is this turn's own when no turn came between.
+        history, message = (history - summary, message) if self.history else (history, message - summary)
         return [
             {"name": "system", "tokens": self.budget.fixed_tokens, "cached": True},
             {"name": "summary", "tokens": summary, "cached": True},
-            {"name": "transcript", "tokens": max(history - summary, 0), "cached": True},
-            {"name": "message", "tokens": sum(map(estimate_message, self.run[:1])), "cached": False},
+            {"name": "transcript", "tokens": history, "cached": True},
+            {"name": "message", "tokens": message, "cached": False},
             {"name": "run", "tokens": sum(map(estimate_message, self.run[1:])), "cached": False},
         ]
 

@@ -1,27 +1,31 @@
 """What long-term memory has to say to a question, and why each candidate is in or out."""
 
 import logging
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 from memoryapp.conf import get_conf
-from memoryapp.embeddings.base import Calibration, EmbedderUnavailable
+from memoryapp.embeddings.base import LEXICAL_ONLY, Calibration, EmbedderUnavailable
 from memoryapp.embeddings.registry import get_embedder
 from memoryapp.llm.tokens import estimate_text
 from memoryapp.longterm import queries as longterm
 from memoryapp.longterm.models import Memory
 from memoryapp.longterm.search import Match, search_memories
 from memoryapp.policies import ranking
+from memoryapp.policies.fencing import as_data
 from memoryapp.policies.trust import Origin, weakest
 
 logger = logging.getLogger(__name__)
 
 CANDIDATES = 200  # per search; far more than fit, so that the trace shows what was close
-QUERY_MAX_CHARS = (
-    2_000  # an embedder reads a few hundred tokens; the rest of a long paste says little about the question
-)
+# An embedder reads a few hundred tokens; the rest of a long paste says little about the question.
+QUERY_MAX_CHARS = 2_000
+_UNSEARCHABLE = re.compile(
+    r"[\x00\ud800-\udfff]"
+)  # a model can ask with NUL or half a character; Postgres cannot
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +74,7 @@ def recall(user_id: UUID, question: str, *, now: datetime) -> Recall:
     ranked = [*always, *found]
     candidates = [item for item in ranked if item.included]
     fits = ranking.pack(
-        (item_tokens(item.memory) for item in candidates),
+        (estimate_text(as_data(_prompt_item(item))) for item in candidates),
         budget=conf.recall_max_tokens,
         max_items=conf.recall_max_items,
     )
@@ -82,10 +86,16 @@ def search(
     user_id: UUID, question: str, *, now: datetime, limit: int, skip: set[UUID] | None = None
 ) -> Sequence[Considered]:
     """Candidates by meaning and by words, best first, each judged against the cutoff."""
-    question = question[:QUERY_MAX_CHARS]
+    question = _UNSEARCHABLE.sub(" ", question[:QUERY_MAX_CHARS])
     embedder = get_embedder()
     matches = search_memories(
-        user_id, question, embedding=_embedded(question), model_id=embedder.model_id, limit=limit
+        user_id,
+        question,
+        embedding=_embedded(question),
+        model_id=embedder.model_id,
+        dense=embedder.calibration.dense,
+        lexical=embedder.calibration.lexical,
+        limit=limit,
     )
     memories = longterm.live_by_ids(user_id, (match.memory_id for match in matches))
     judged = [
@@ -116,11 +126,6 @@ def trace(recall: Recall) -> list[dict[str, object]]:
     ]
 
 
-def item_tokens(memory: Memory) -> int:
-    """What one memory costs in the prompt (an estimate): its statement and about 40 tokens of JSON around it."""
-    return estimate_text(memory.statement) + 40
-
-
 def _prompt_item(item: Considered) -> dict[str, object]:
     memory = item.memory
     values: dict[str, object] = {
@@ -140,6 +145,8 @@ def _always(memory: Memory) -> Considered:
 
 
 def _judged(memory: Memory, match: Match, calibration: Calibration, *, now: datetime) -> Considered:
+    if match.cosine is None:  # no vector on one side: words have to convince alone
+        calibration = LEXICAL_ONLY
     confidence = ranking.probability(
         bias=calibration.bias,
         dense=calibration.dense,

@@ -1,9 +1,10 @@
 """The text of each part of the prompt. Static where it must be byte-identical from turn to turn."""
 
-import json
 import secrets
 from collections.abc import Sequence
 from typing import Any
+
+from memoryapp.policies.fencing import as_data
 
 SYSTEM = """\
 You are Strata, a helpful assistant in a chat. You have three separate memories, kept by the application:
@@ -25,9 +26,8 @@ Answer plainly and briefly, in the user's language, in Markdown where it helps."
 
 
 def recalled_memories(items: Sequence[dict[str, Any]]) -> str:
-    """The fenced data block. ``<`` is escaped inside, so no memory can close the fence or open another."""
-    body = json.dumps(list(items), ensure_ascii=False).replace("<", "\\u003c")
-    return f'<recalled-memories id="{secrets.token_hex(8)}">\n{body}\n</recalled-memories>'
+    """The fenced data block; no memory can close the fence or open another."""
+    return f'<recalled-memories id="{secrets.token_hex(8)}">\n{as_data(list(items))}\n</recalled-memories>'
 
 
 def conversation_summary(text: str) -> str:

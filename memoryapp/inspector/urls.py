@@ -9,6 +9,7 @@ urlpatterns = [
     path("facts/", views.facts, name="facts"),
     path("facts/<uuid:memory_id>/", views.fact, name="fact"),
     path("facts/<uuid:memory_id>/edit", views.fact_edit, name="fact_edit"),
+    path("facts/<uuid:memory_id>/confirm", views.fact_confirm, name="fact_confirm"),
     path("facts/<uuid:memory_id>/forget", views.fact_delete, name="fact_delete"),
     path("conversations/", views.conversations, name="conversations"),
     path("conversations/<uuid:conversation_id>/", views.conversation, name="conversation"),

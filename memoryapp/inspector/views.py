@@ -110,6 +110,24 @@ def fact_edit(request: HttpRequest, memory_id: UUID) -> HttpResponse:
 
 @login_required
 @require_POST
+def fact_confirm(request: HttpRequest, memory_id: UUID) -> HttpResponse:
+    """Settle what waits for the person's word, as it stood on the page they looked at."""
+    user_id = caller_id(request)
+    try:
+        operations.confirm(user_id, memory_id, version=_version(request), now=timezone.now())
+    except StaleVersionError:
+        problem = "It was changed meanwhile. Read it again before you confirm it."
+        return _fact(request, queries.get_memory(user_id, memory_id), problem=problem, status=409)
+    except InvalidInputError as error:
+        return _fact(
+            request, queries.get_memory(user_id, memory_id), problem=str(error), status=error.http_status
+        )
+    messages.success(request, "Remembered.")
+    return redirect("inspector:fact", memory_id)
+
+
+@login_required
+@require_POST
 def fact_delete(request: HttpRequest, memory_id: UUID) -> HttpResponse:
     operations.forget(caller_id(request), memory_id, now=timezone.now())
     messages.success(request, "Forgotten. It is in no prompt, search or page any more.")

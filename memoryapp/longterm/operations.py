@@ -6,19 +6,27 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
+from django.db.models import Q
 
 from memoryapp.accounts import operations as accounts
 from memoryapp.accounts.models import User
 from memoryapp.conf import get_conf
 from memoryapp.errors import InvalidInputError, MemoryAppError, NotFoundError, StaleVersionError
 from memoryapp.longterm import queries
-from memoryapp.longterm.models import Experience, Kind, Memory, MemorySource, MemoryVersion, Tombstone
+from memoryapp.longterm.models import (
+    Experience,
+    Kind,
+    Memory,
+    MemoryQuerySet,
+    MemorySource,
+    MemoryVersion,
+    Tombstone,
+)
 from memoryapp.nudges import EMBED_MEMORIES, nudge
 from memoryapp.policies import reconciliation
 from memoryapp.policies.reconciliation import Known, Outcome
-from memoryapp.policies.trust import INITIAL_CONFIDENCE, Origin, find_secret
-
-CONFLICT_RETRIES = 3
+from memoryapp.policies.secrets import find_secret
+from memoryapp.policies.trust import INITIAL_CONFIDENCE, Origin
 
 
 class SecretRefusedError(InvalidInputError):
@@ -86,19 +94,12 @@ class Remembered:
 def remember(user_id: UUID, candidate: Candidate) -> Remembered:
     """Reconcile a statement with what is known and keep the result, in one transaction.
 
-    Concurrent writers of the same fact are settled by the constraints of one live row per key and per statement: the
-    loser decides again against the winner's row. Raises InvalidInputError and its children, ForgottenError,
-    MemoryFullError.
+    Writers of the same person take turns; if one ever did not, the constraints of one live row per key and statement
+    refuse the second row. Raises InvalidInputError and its children, ForgottenError, MemoryFullError.
     """
     candidate = _checked(candidate)
-    for attempt in range(CONFLICT_RETRIES):
-        try:
-            with transaction.atomic(durable=True):
-                return _reconcile(user_id, candidate)
-        except IntegrityError:
-            if attempt == CONFLICT_RETRIES - 1:
-                raise
-    raise AssertionError
+    with transaction.atomic(durable=True):
+        return _reconcile(user_id, candidate)
 
 
 def edit(
@@ -139,6 +140,34 @@ def edit(
     return queries.get_memory(user_id, memory_id)
 
 
+def confirm(user_id: UUID, memory_id: UUID, *, version: int, now: datetime) -> Memory:
+    """A person settles a pending or conflicting memory in its favour; bound to the text they saw by ``version``.
+
+    The live value of the same key is superseded. Raises StaleVersionError, and InvalidInputError for a memory that
+    does not wait or that repeats a live one.
+    """
+    try:
+        with transaction.atomic(durable=True):
+            memory = _locked(user_id, memory_id, version=version)
+            if memory.status not in {Memory.Status.PENDING, Memory.Status.CONFLICT}:
+                raise InvalidInputError("This memory does not wait for your word.")
+            _retire_faded(user_id, digest=memory.digest, key=memory.key)
+            live = Memory.objects.for_user(user_id).live()
+            replaced = live.filter(key=memory.key).first() if memory.key else None
+            if replaced:
+                _step_aside(replaced, at=now)
+            memory.status = Memory.Status.ACTIVE
+            memory.confidence = INITIAL_CONFIDENCE[Origin.USER_CONFIRMED]
+            memory.affirmed_at = now
+            _save_version(memory, author=MemoryVersion.Author.USER, reason="confirmed")
+            if replaced:
+                _point_to(memory, replaced)
+    except IntegrityError as error:
+        raise InvalidInputError("This is remembered already. Forget one of the two.") from error
+    nudge(EMBED_MEMORIES, memory.id)
+    return queries.get_memory(user_id, memory_id)
+
+
 def affirm(user_id: UUID, memory_id: UUID, *, now: datetime) -> Memory:
     """A person says it still holds: its lifetime starts again."""
     updated = Memory.objects.for_user(user_id).filter(id=memory_id).update(affirmed_at=now)
@@ -162,21 +191,16 @@ def set_lifetime(
 def forget(user_id: UUID, memory_id: UUID, *, now: datetime, version: int | None = None) -> None:
     """Delete a memory with everything derived from it here, and see to it that old text cannot teach it again.
 
-    One transaction: the row, its versions, sources and vector go; a tombstone without the text stays; the memory epoch
-    moves, so that a turn or job already running cannot write it back.
+    One transaction: the row, its versions, sources and vector go, and so do its former values, which are the same fact
+    in older words, and rows that wait with the same statement. A tombstone without the text stays for every wording;
+    the memory epoch moves, so that a turn or job already running cannot write it back.
     """
     with transaction.atomic(durable=True):
         memory = _locked(user_id, memory_id, version=version)
-        Tombstone.objects.create(
-            user_id=user_id,
-            memory_id=memory.id,
-            digest=memory.digest,
-            created_at=now,
-            expires_at=now + timedelta(days=get_conf().tombstone_days),
-        )
-        # Earlier values of the same key are the same fact in older words.
-        Memory.objects.for_user(user_id).filter(superseded_by=memory).delete()
-        memory.delete()
+        repeats = Q(digest=memory.digest) & ~Q(status=Memory.Status.ACTIVE)
+        gone = Memory.objects.for_user(user_id).filter(Q(id=memory.id) | Q(superseded_by=memory) | repeats)
+        _bury(memory, gone, now=now)
+        gone.delete()
         accounts.advance_memory_epoch(user_id)
 
 
@@ -231,9 +255,7 @@ def record_experience(
 
 def _checked(candidate: Candidate) -> Candidate:
     statement = _clean_statement(candidate.statement)
-    found = find_secret(statement) or find_secret(candidate.quote)
-    if found:
-        raise SecretRefusedError(f"That looks like {found}. Secrets are not kept in memory.", found=found)
+    _refuse_secret(candidate.quote)
     if candidate.source and (not candidate.quote.strip() or candidate.quote not in candidate.source.text):
         raise QuoteNotFoundError("The quote must be copied word for word from what the user said.")
     return Candidate(
@@ -251,8 +273,7 @@ def _checked(candidate: Candidate) -> Candidate:
 
 
 def _reconcile(user_id: UUID, candidate: Candidate) -> Remembered:
-    # The user's row is locked: one writer per person at a time, and none beside a forgetting.
-    user = User.objects.select_for_update().get(id=user_id)
+    user = _lock_person(user_id)
     kind = queries.get_kind(candidate.kind)
     digest = queries.statement_digest(user.forgetting_key, candidate.statement)
     _refuse_forgotten(user, candidate, digest)
@@ -295,16 +316,23 @@ def _reinforce(memory: Memory, candidate: Candidate) -> Remembered:
 
 def _supersede(old: Memory, kind: Kind, digest: str, candidate: Candidate) -> Memory:
     """The old row keeps its interval and leaves its place under the key to the new one."""
-    old.status = Memory.Status.SUPERSEDED
-    old.valid_to = candidate.said_at
-    old.superseded_at = candidate.said_at
-    old.save(update_fields=["status", "valid_to", "superseded_at"])
+    _step_aside(old, at=candidate.said_at)
     new = _create(old.user_id, kind, digest, candidate, status=Memory.Status.ACTIVE)
-    # Older links move along, so that every former value points at the current one.
-    Memory.objects.for_user(old.user_id).filter(superseded_by=old).update(superseded_by=new)
-    old.superseded_by = new
-    old.save(update_fields=["superseded_by"])
+    _point_to(new, old)
     return _with_source(new, candidate, Outcome.SUPERSEDED)
+
+
+def _step_aside(old: Memory, *, at: datetime) -> None:
+    old.status = Memory.Status.SUPERSEDED
+    old.valid_to = at
+    old.superseded_at = at
+    old.save(update_fields=["status", "valid_to", "superseded_at"])
+
+
+def _point_to(new: Memory, old: Memory) -> None:
+    """Older links move along, so that every former value points at the current one."""
+    former = Q(superseded_by=old) | Q(id=old.id)
+    Memory.objects.for_user(new.user_id).filter(former).update(superseded_by=new)
 
 
 def _create(user_id: UUID, kind: Kind, digest: str, candidate: Candidate, *, status: Memory.Status) -> Memory:
@@ -349,6 +377,24 @@ def _with_source(memory: Memory, candidate: Candidate, outcome: Outcome) -> Memo
     return memory
 
 
+def _bury(memory: Memory, gone: MemoryQuerySet, *, now: datetime) -> None:
+    """A tombstone for every wording that these rows ever had."""
+    wordings = MemoryVersion.objects.filter(user_id=memory.user_id, memory__in=gone)
+    key = memory.user.forgetting_key
+    digests = set(gone.values_list("digest", flat=True))
+    digests |= {queries.statement_digest(key, said) for said in wordings.values_list("statement", flat=True)}
+    Tombstone.objects.bulk_create(
+        Tombstone(
+            user_id=memory.user_id,
+            memory_id=memory.id,
+            digest=digest,
+            created_at=now,
+            expires_at=now + timedelta(days=get_conf().tombstone_days),
+        )
+        for digest in sorted(digests)
+    )
+
+
 def _retire_faded(user_id: UUID, *, digest: str, key: str) -> None:
     """Faded rows that still hold the place of this statement or key are past their end: delete them now."""
     faded = queries.faded().for_user(user_id)
@@ -365,9 +411,17 @@ def _refuse_forgotten(user: User, candidate: Candidate, digest: str) -> None:
     tombstone = queries.tombstone_for(user.id, digest)
     if tombstone is None:
         return
-    if candidate.said_at <= tombstone.created_at:
-        raise ForgottenError("This was forgotten. Say it again if it should be remembered.")
-    tombstone.delete()  # said again, later: a new statement
+    if candidate.said_at <= tombstone.created_at or not _is_in_own_words(candidate):
+        raise ForgottenError("This was forgotten. Only the user can bring it back, by saying it again.")
+    # A new statement. Forgotten more than once, it left more than one stone.
+    Tombstone.objects.filter(user_id=user.id, digest=digest).delete()
+
+
+def _is_in_own_words(candidate: Candidate) -> bool:
+    """Whether the person said just that, whatever else was in the prompt; a paraphrase of old text is not it."""
+    if candidate.source:
+        return reconciliation.says(candidate.source.text, candidate.statement)
+    return candidate.origin.is_at_least(Origin.USER_CONFIRMED)
 
 
 def _refuse_when_full(user_id: UUID) -> None:
@@ -386,7 +440,9 @@ def _already_waiting(user_id: UUID, digest: str, outcome: Outcome) -> Memory | N
 
 
 def _known(memory: Memory | None) -> Known | None:
-    return Known(id=memory.id, origin=Origin(memory.origin), said_at=memory.said_at) if memory else None
+    if memory is None:
+        return None
+    return Known(id=memory.id, origin=Origin(memory.origin), affirmed_at=memory.affirmed_at)
 
 
 def _author(candidate: Candidate) -> MemoryVersion.Author:
@@ -395,7 +451,17 @@ def _author(candidate: Candidate) -> MemoryVersion.Author:
     return MemoryVersion.Author.ASSISTANT
 
 
+def _lock_person(user_id: UUID) -> User:
+    """One writer of a person's memory at a time, and none beside a forgetting.
+
+    Taken before any memory is locked, always in this order, so that two writers never wait for each other; without
+    the key, so that a new message, which refers to the person, does not wait for a memory.
+    """
+    return User.objects.select_for_update(no_key=True).get(id=user_id)
+
+
 def _locked(user_id: UUID, memory_id: UUID, *, version: int | None) -> Memory:
+    _lock_person(user_id)
     memory = (
         Memory.objects.for_user(user_id)
         .select_for_update(of=("self",))
@@ -436,10 +502,17 @@ def _clean_statement(text: str) -> str:
         raise InvalidInputError("Write what should be remembered.")
     if any("\ud800" <= char <= "\udfff" for char in text):
         raise InvalidInputError("The statement holds characters that are not text.")
+    _refuse_secret(text)
     limit = get_conf().statement_max_chars
     if len(text) > limit:
         raise InvalidInputError(f"A memory holds at most {limit:,} characters; this has {len(text):,}.")
     return text
+
+
+def _refuse_secret(text: str) -> None:
+    found = find_secret(text)
+    if found:
+        raise SecretRefusedError(f"That looks like {found}. Secrets are not kept in memory.", found=found)
 
 
 def _clean_key(key: str) -> str:

@@ -94,7 +94,7 @@ def always_used(user_id: UUID) -> Sequence[Memory]:
     return list(
         Memory.objects.for_user(user_id)
         .live()
-        .filter(kind__is_always_used=True)
+        .filter(kind__is_always_used=True, confidence__gte=F("kind__min_confidence"))
         .select_related("kind")
         .order_by("recorded_at", "id")
     )

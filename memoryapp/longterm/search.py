@@ -36,7 +36,7 @@ WITH live AS MATERIALIZED (
 SELECT live.id, live.cosine, coalesce(overlap.overlap, 0)
 FROM live LEFT JOIN overlap USING (id)
 WHERE overlap.overlap > 0 OR live.cosine > %(min_cosine)s
-ORDER BY coalesce(live.cosine, 0) + coalesce(overlap.overlap, 0) DESC, live.id
+ORDER BY %(dense)s * coalesce(live.cosine, 0) + %(lexical)s * coalesce(overlap.overlap, 0) DESC, live.id
 LIMIT %(limit)s
 """
 
@@ -53,9 +53,19 @@ class Match:
 
 
 def search_memories(
-    user_id: UUID, text: str, *, embedding: list[float] | None, model_id: str, limit: int
+    user_id: UUID,
+    text: str,
+    *,
+    embedding: list[float] | None,
+    model_id: str,
+    dense: float,
+    lexical: float,
+    limit: int,
 ) -> list[Match]:
-    """Candidates among the user's live memories, best first; lexical only when ``embedding`` is None."""
+    """Candidates among the user's live memories, best first by ``dense * cosine + lexical * overlap``.
+
+    Lexical only when ``embedding`` is None.
+    """
     parameters: dict[str, str | int | float | UUID | None] = {
         "user_id": user_id,
         "text": text,
@@ -64,6 +74,8 @@ def search_memories(
         else "[" + ",".join(f"{value:.6f}" for value in embedding) + "]",
         "model_id": model_id,
         "min_cosine": MIN_COSINE,
+        "dense": dense,
+        "lexical": lexical,
         "limit": limit,
     }
     with connection.cursor() as cursor:

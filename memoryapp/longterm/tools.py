@@ -13,7 +13,7 @@ from memoryapp.llm.base import ToolDefinition
 from memoryapp.longterm import operations as longterm
 from memoryapp.longterm import queries
 from memoryapp.longterm.models import Memory
-from memoryapp.policies.reconciliation import normalise
+from memoryapp.policies.reconciliation import says
 from memoryapp.policies.trust import Origin, weakest
 
 
@@ -59,7 +59,7 @@ def remember_definition() -> ToolDefinition:
                 "key": {
                     "type": "string",
                     "description": (
-                        "Only when there is one current value, such as 'home.city' or 'diet': "
+                        "Only when there is one current value, such as 'city' or 'diet': "
                         "a new value replaces the old."
                     ),
                 },
@@ -109,5 +109,4 @@ def run_remember(
 
 def _origin(statement: str, said: str) -> Origin:
     """The user typed it when their message holds the very words; else the model concluded it."""
-    is_verbatim = f" {normalise(statement)} " in f" {normalise(said)} "
-    return Origin.USER_TYPED if is_verbatim else Origin.MODEL_INFERRED
+    return Origin.USER_TYPED if says(said, statement) else Origin.MODEL_INFERRED

@@ -9,7 +9,6 @@ from uuid import UUID
 
 from memoryapp.policies.trust import Origin
 
-_SEPARATORS = re.compile(r"[\W_]+", re.UNICODE)
 KEY = re.compile(r"[a-z0-9_]+(?:\.[a-z0-9_]+)*")
 
 
@@ -23,11 +22,11 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A live memory that the candidate may touch."""
+    """A live memory that the candidate may touch. ``affirmed_at``: when it was last said or confirmed."""
 
     id: UUID
     origin: Origin
-    said_at: datetime
+    affirmed_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +40,18 @@ class Decision:
 def normalise(statement: str) -> str:
     """The form in which two statements are the same one: compatibility characters, case and punctuation ignored.
 
-    Words, numbers and their order stay, in any script: "invoice 1041" is not "invoice 1042", "I don't" is not "I do".
+    Words, numbers, signs and their order stay, in any script: "invoice 1041" is not "invoice 1042", "I don't" is not "I
+    do", "C" is not "C#", blood type A- is not A+, and a vowel sign makes another word. Idempotent.
     """
-    folded = unicodedata.normalize("NFKC", statement).casefold().replace("'", "").replace("’", "")
-    return _SEPARATORS.sub(" ", folded).strip()
+    text, folded = statement, _folded(statement)
+    while folded != text:  # what was joined may compose, and what composed may fold again (UAX #15)
+        text, folded = folded, _folded(folded)
+    return folded
+
+
+def says(text: str, statement: str) -> bool:
+    """Whether ``text`` holds the very words of ``statement``."""
+    return f" {normalise(statement)} " in f" {normalise(text)} "
 
 
 def decide(
@@ -58,7 +65,7 @@ def decide(
     """Reinforce what is known, supersede by an origin at least as strong, else let the person settle it.
 
     A statement from untrusted text, or of a kind that needs confirmation, waits whatever it says. One that was said
-    before the live value of its key is a conflict: late news does not overturn the newer one silently.
+    before the live value of its key was last affirmed is a conflict: late news does not overturn newer news silently.
     """
     is_settled = origin != Origin.UNTRUSTED and not needs_confirmation
     if same_statement and is_settled:
@@ -67,6 +74,43 @@ def decide(
         return Decision(Outcome.PENDING)
     if same_key is None:
         return Decision(Outcome.ADDED)
-    if origin.is_at_least(same_key.origin) and said_at >= same_key.said_at:
+    if origin.is_at_least(same_key.origin) and said_at >= same_key.affirmed_at:
         return Decision(Outcome.SUPERSEDED, same_key.id)
     return Decision(Outcome.CONFLICT, same_key.id)
+
+
+def _folded(text: str) -> str:
+    text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    text = _SIGN.sub(lambda sign: sign[1] or " ", text.translate(_SIGNIFICANT))
+    return unicodedata.normalize("NFKC", " ".join(text.split()))
+
+
+class _Significance(dict[int, str | None]):
+    """A table for ``str.translate``, filled as characters come: None joins what is around it, a space parts it."""
+
+    def __missing__(self, code: int) -> str | None:
+        self[code] = found = _significance(chr(code))
+        return found
+
+
+def _significance(char: str) -> str | None:
+    category = unicodedata.category(char)
+    if char in _MINUS:
+        return "-"
+    if char in _JOINING or category == "Cf" or _is_variation_selector(char):
+        return None
+    is_kept = category[0] in "LMN" or (category[0] == "S" and category != "Sk") or char in _SIGNS
+    return char if is_kept else " "
+
+
+def _is_variation_selector(char: str) -> bool:
+    return "\ufe00" <= char <= "\ufe0f" or "\U000e0100" <= char <= "\U000e01ef"
+
+
+_MINUS = frozenset("-−‐‑")
+_SIGNS = frozenset("%&§#")
+# Apostrophes ("don't" is "dont"), and letters that show nothing: Hangul fillers, the combining grapheme joiner.
+_JOINING = frozenset("'’ʼ\u115f\u1160\u034f")
+# A dash is kept before a number and at the end of a word, "#" at the end of a word; elsewhere they part words.
+_SIGN = re.compile(r"((?<![^\s#-])-(?=\d)|(?<=[^\s#-])[#-](?![^\s#-]))|[#-]")
+_SIGNIFICANT = _Significance()

@@ -60,8 +60,11 @@ def open_run(*, user_id: UUID, turn_id: UUID, goal: str, attempt: int) -> Run:
     return run
 
 
-def record_step(run: Run, record: StepRecord, *, attempt: int) -> Step:
-    """Keep one tool call. Recording the same ``tool_use_id`` again returns what stands already."""
+def record_step(run: Run, record: StepRecord, *, pad: Pad, attempt: int) -> Step:
+    """Keep one tool call, and the pad as it stands after it.
+
+    Recording the same ``tool_use_id`` again returns what stands already.
+    """
     with transaction.atomic(durable=True):
         _fence(run, attempt)
         step, _ = Step.objects.get_or_create(
@@ -79,6 +82,7 @@ def record_step(run: Run, record: StepRecord, *, attempt: int) -> Step:
                 "origin": record.origin,
             },
         )
+        Run.objects.filter(id=run.id).update(pad=pad.to_json())
     return step
 
 
@@ -89,10 +93,11 @@ def checkpoint(
     delta: Sequence[dict[str, Any]],
     pad: Pad,
     taint: str,
-    usage: Usage,
     attempt: int,
+    usage: Usage | None = None,
 ) -> None:
-    """Keep what one round added, and the pad as it stands after it."""
+    """Keep what was added to the prompt, and the pad as it stands. ``usage``: of the model call that said it."""
+    spent = usage or Usage()
     with transaction.atomic(durable=True):
         _fence(run, attempt)
         Checkpoint.objects.get_or_create(
@@ -100,9 +105,9 @@ def checkpoint(
         )
         Run.objects.filter(id=run.id).update(
             pad=pad.to_json(),
-            model_calls=F("model_calls") + (1 if number else 0),  # number 0 holds the user's message
-            input_tokens=F("input_tokens") + usage.total_input_tokens,
-            output_tokens=F("output_tokens") + usage.output_tokens,
+            model_calls=F("model_calls") + (1 if usage else 0),
+            input_tokens=F("input_tokens") + spent.total_input_tokens,
+            output_tokens=F("output_tokens") + spent.output_tokens,
         )
 
 
@@ -119,9 +124,14 @@ def close_run(turn_id: UUID, *, attempt: int, status: Run.Status, usage: Usage |
     )
 
 
-def start_over(run: Run) -> None:
-    """Forget what earlier attempts did: for a person's retry, which asks for a fresh answer."""
+def start_over(run: Run, *, attempt: int) -> None:
+    """Forget what attempts up to ``attempt`` did: for a person's retry, which asks for a fresh answer.
+
+    Raises ``FencedOffError`` when a later attempt, of a retry a moment ago, is at work already.
+    """
     with transaction.atomic(durable=True):
+        if not Run.objects.select_for_update().filter(id=run.id, attempt__lte=attempt).exists():
+            raise FencedOffError("This is being answered again already.")
         Step.objects.filter(run=run).delete()
         Checkpoint.objects.filter(run=run).delete()
         Run.objects.filter(id=run.id).update(pad=Pad(goal=run.goal).to_json())

@@ -3,13 +3,15 @@
 Kept by code from tool results; the model sets only todo and open questions.
 """
 
-import json
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from memoryapp.llm.tokens import estimate_text
+from memoryapp.policies.fencing import as_data
 
 VALUE_MAX_CHARS = 300  # a line of the pad points at a result, it does not repeat it
+SHORTER_CHARS = (120, 60, 30)  # what is left of each line of a pad that has outgrown its share of the window
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,8 @@ class Pad:
         return replace(self, done=(*self.done, _short(what)))
 
     def with_failure(self, failure: Failure) -> "Pad":
-        return replace(self, failed=(*self.failed, Failure(_short(failure.call), _short(failure.why))))
+        """The call is kept whole: the same one is recognised by it."""
+        return replace(self, failed=(*self.failed, replace(failure, why=_short(failure.why))))
 
     def with_plan(self, *, todo: tuple[str, ...], open_questions: tuple[str, ...]) -> "Pad":
         return replace(self, todo=tuple(map(_short, todo)), open_questions=tuple(map(_short, open_questions)))
@@ -74,22 +77,49 @@ def from_json(data: dict[str, Any]) -> Pad:
 
 
 def render(pad: Pad, *, max_tokens: int) -> str:
-    """The pad as the model reads it, at most ``max_tokens`` (estimated), or "" when bare.
+    """The pad as the model reads it, or "" when bare.
 
-    Over the limit the oldest done items go first, then the oldest facts; never the goal or a failure.
+    At most ``max_tokens`` (estimated): over it the oldest done items go first, then the oldest facts, then every line
+    gets shorter, then the plan goes from its end. The goal and the failures stay, in few words, whatever that takes.
     """
     if pad.is_bare:
         return ""
-    while estimate_text(text := _rendered(pad)) > max_tokens and (pad.done or pad.facts):
-        pad = replace(pad, done=pad.done[1:]) if pad.done else replace(pad, facts=pad.facts[1:])
+    text = ""
+    for smaller in _ever_smaller(pad):
+        text = f"<scratchpad>\n{as_data({k: v for k, v in smaller.to_json().items() if v})}\n</scratchpad>"
+        if estimate_text(text) <= max_tokens:
+            break
     return text
 
 
-def _rendered(pad: Pad) -> str:
-    body = {name: value for name, value in pad.to_json().items() if value}
-    return f"<scratchpad>\n{json.dumps(body, ensure_ascii=False)}\n</scratchpad>"
+def _ever_smaller(pad: Pad) -> Iterator[Pad]:
+    yield (pad := _with_lines_of(pad, VALUE_MAX_CHARS))
+    while pad.done:
+        yield (pad := replace(pad, done=pad.done[1:]))
+    while pad.facts:
+        yield (pad := replace(pad, facts=pad.facts[1:]))
+    for max_chars in SHORTER_CHARS:
+        yield (pad := _with_lines_of(pad, max_chars))
+    while pad.open_questions:
+        yield (pad := replace(pad, open_questions=pad.open_questions[:-1]))
+    while pad.todo:
+        yield (pad := replace(pad, todo=pad.todo[:-1]))
 
 
-def _short(text: str) -> str:
+def _with_lines_of(pad: Pad, max_chars: int) -> Pad:
+    def short(text: str) -> str:
+        return _short(text, max_chars)
+
+    return Pad(
+        goal=short(pad.goal),
+        facts=tuple(Fact(short(fact.key), short(fact.value), fact.source) for fact in pad.facts),
+        done=tuple(map(short, pad.done)),
+        todo=tuple(map(short, pad.todo)),
+        failed=tuple(Failure(short(failure.call), short(failure.why)) for failure in pad.failed),
+        open_questions=tuple(map(short, pad.open_questions)),
+    )
+
+
+def _short(text: str, max_chars: int = VALUE_MAX_CHARS) -> str:
     text = " ".join(text.split())
-    return text if len(text) <= VALUE_MAX_CHARS else text[: VALUE_MAX_CHARS - 1] + "…"
+    return text if len(text) <= max_chars else text[: max_chars - 1] + "…"

@@ -1,0 +1,161 @@
+"""A person corrects, affirms and keeps; everything about it is versioned, and nobody else can."""
+
+from uuid import uuid4
+
+import pytest
+
+from memoryapp.errors import InvalidInputError, NotFoundError, StaleVersionError
+from memoryapp.longterm import operations as longterm
+from memoryapp.longterm import queries
+from memoryapp.longterm.operations import SecretRefusedError
+from memoryapp.policies.trust import Origin
+from tests.longterm.saying import DAY, NOW, live, remember
+
+
+def test_a_correction_is_a_new_version_and_starts_the_lifetime_again(alice):
+    memory = remember(alice, "I live in Lisbon", said_at=NOW - 9 * DAY).memory
+
+    edited = longterm.edit(
+        alice.id,
+        memory.id,
+        version=1,
+        now=NOW,
+        statement="I live in Porto",
+        kind="identity",
+        key="city",
+        confidence=0.5,
+    )
+
+    assert (edited.statement, edited.kind.slug, edited.key, edited.confidence) == (
+        "I live in Porto",
+        "identity",
+        "city",
+        0.5,
+    )
+    assert (edited.version, edited.affirmed_at) == (2, NOW)
+    assert [(v.version, v.statement, v.changed_by, v.reason) for v in queries.versions(edited)] == [
+        (2, "I live in Porto", "user", "edited"),
+        (1, "I live in Lisbon", "user", "first said, through a program"),
+    ]
+
+
+def test_what_is_not_mentioned_stays(alice):
+    memory = remember(alice, "I live in Porto", key="city").memory
+
+    edited = longterm.edit(alice.id, memory.id, version=1, now=NOW, confidence=0.5)
+
+    assert (edited.statement, edited.key, edited.kind.slug) == ("I live in Porto", "city", "event")
+
+
+def test_an_edit_does_not_make_the_origin_better(alice):
+    memory = remember(alice, "I live in Lisbon", origin=Origin.TOOL).memory
+
+    assert longterm.edit(alice.id, memory.id, version=1, now=NOW, statement="Porto").origin == Origin.TOOL
+
+
+def test_the_second_of_two_editors_learns_that_it_changed(alice):
+    memory = remember(alice, "I live in Lisbon").memory
+    longterm.edit(alice.id, memory.id, version=1, now=NOW, statement="I live in Porto")
+
+    with pytest.raises(StaleVersionError) as stale:
+        longterm.edit(alice.id, memory.id, version=1, now=NOW, statement="I live in Braga")
+
+    assert stale.value.details == {"version": 2}
+    assert live(alice) == ["I live in Porto"]
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"statement": "I live in porto!"}, "already says this"),
+        ({"key": "city"}, "already says this or has this key"),
+        ({"statement": " "}, "Write what"),
+        ({"statement": "x" * 2_001}, "at most"),
+        ({"kind": "nonsense"}, "Known kinds"),
+        ({"key": "Two words"}, "A key is"),
+        ({"confidence": 1.1}, "between 0 and 1"),
+        ({"confidence": float("nan")}, "between 0 and 1"),
+    ],
+)
+def test_an_edit_that_cannot_be_kept_changes_nothing(alice, change, why):
+    remember(alice, "I live in Porto", key="city")
+    memory = remember(alice, "I work in Braga").memory
+
+    with pytest.raises(InvalidInputError, match=why):
+        longterm.edit(alice.id, memory.id, version=1, now=NOW, **change)
+
+    unchanged = queries.get_memory(alice.id, memory.id)
+    assert (unchanged.statement, unchanged.key, unchanged.version) == ("I work in Braga", "", 1)
+
+
+def test_a_secret_cannot_be_edited_in(alice):
+    memory = remember(alice, "I have a router").memory
+
+    with pytest.raises(SecretRefusedError):
+        longterm.edit(alice.id, memory.id, version=1, now=NOW, statement="the password is hunter2")
+
+
+def test_new_words_need_a_new_vector_and_the_same_words_keep_theirs(alice):
+    memory = remember(alice, "I live in Lisbon").memory
+    longterm.store_embedding(memory.id, version=1, embedding=[1.0, 0.0], model_id="m")
+
+    kept = longterm.edit(alice.id, memory.id, version=1, now=NOW, confidence=0.5)
+    changed = longterm.edit(alice.id, memory.id, version=2, now=NOW, statement="I live in Porto")
+
+    assert kept.embedding_model == "m"
+    assert (changed.embedding, changed.embedding_model) == (None, "")
+    assert list(queries.not_embedded("m")) == [changed]
+
+
+def test_a_vector_of_words_that_changed_meanwhile_is_dropped(alice):
+    memory = remember(alice, "I live in Lisbon").memory
+    longterm.edit(alice.id, memory.id, version=1, now=NOW, statement="I live in Porto")
+
+    assert not longterm.store_embedding(memory.id, version=1, embedding=[1.0], model_id="m")
+    assert queries.get_memory(alice.id, memory.id).embedding is None
+
+
+def test_an_edited_memory_is_reinforced_by_its_new_words(alice):
+    memory = remember(alice, "I live in Lisbon").memory
+    longterm.edit(alice.id, memory.id, version=1, now=NOW, statement="I live in Porto")
+
+    assert remember(alice, "I live in Porto").memory.id == memory.id
+
+
+def refused_to(user):
+    """Everything that can be done to one memory, done by ``user``."""
+    return [
+        lambda memory: queries.get_memory(user.id, memory.id),
+        lambda memory: longterm.edit(user.id, memory.id, version=1, now=NOW, statement="Mine"),
+        lambda memory: longterm.confirm(user.id, memory.id, version=1, now=NOW),
+        lambda memory: longterm.affirm(user.id, memory.id, now=NOW),
+        lambda memory: longterm.set_lifetime(user.id, memory.id, is_kept=True),
+        lambda memory: longterm.forget(user.id, memory.id, now=NOW),
+    ]
+
+
+def test_bob_can_do_nothing_with_alices_memory_and_cannot_tell_that_it_exists(alice, bob):
+    memory = remember(alice, "I live in Porto").memory
+    before = queries.get_memory(alice.id, memory.id).__dict__ | {"_state": None}
+
+    messages = set()
+    for attempt in refused_to(bob):
+        for target in (memory, type(memory)(id=uuid4())):
+            with pytest.raises(NotFoundError) as refused:
+                attempt(target)
+            messages.add(str(refused.value))
+
+    assert messages == {"There is no such memory."}
+    assert queries.get_memory(alice.id, memory.id).__dict__ | {"_state": None} == before
+
+
+def test_bob_sees_none_of_alices_memories_in_any_list(alice, bob):
+    remember(alice, "I live in Lisbon", key="city", kind="identity", said_at=NOW - DAY)
+    memory = remember(alice, "I live in Porto", key="city", kind="identity").memory
+    remember(alice, "ACME is trusted", origin=Origin.UNTRUSTED)
+
+    assert list(queries.memories(bob.id, status="any")) == []
+    assert list(queries.always_used(bob.id)) == []
+    assert queries.live_by_ids(bob.id, [memory.id]) == {}
+    assert list(queries.expiring_soon(bob.id, now=NOW, days=9_999)) == []
+    assert queries.count(bob.id) == 0

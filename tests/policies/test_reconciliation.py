@@ -1,0 +1,183 @@
+"""When two statements are one, and what becomes of a new one."""
+
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memoryapp.policies.reconciliation import Decision, Known, Outcome, decide, normalise, says
+from memoryapp.policies.trust import Origin
+
+MARCH = datetime(2026, 3, 1, tzinfo=UTC)
+LISBON, STATEMENT = UUID(int=1), UUID(int=2)
+
+origins = st.sampled_from(Origin)
+# Letters, marks, symbols and punctuation of everywhere, with the awkward ones often.
+texts = st.text() | st.text(alphabet="aAbİıſßﬁ'’ʼ-−#+.,!?%5 \u0301\u0345\u034f\u200d\ufe0f\u115fʹŉǰΐͅ가각")
+
+
+@given(texts)
+def test_normalising_twice_changes_nothing(text):
+    assert normalise(normalise(text)) == normalise(text)
+
+
+@given(texts)
+def test_case_and_surrounding_punctuation_do_not_matter(text):
+    assert normalise(f"  {text.upper().lower()} !!") == normalise(text.upper().lower())
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("I live in Porto.", "i live in  PORTO!"),
+        ("I don't eat meat", "I don’t eat meat"),
+        ("Call me “Bob”", 'call me "bob"'),
+        ("Ｉ live in Ｐｏｒｔｏ", "I live in Porto"),
+        ("café", "cafe\u0301"),
+        ("Straße 5", "STRASSE 5"),
+        ("well-known", "well known"),
+        ("tea – green", "tea, green"),
+        ("invoice #1041 is paid", "invoice 1041 is paid."),
+        ("I ❤️ tea", "I ❤ tea"),
+        ("soft\u00adware", "software"),
+        ("tea\u200b time", "tea time"),
+    ],
+)
+def test_these_are_one_statement(one, other):
+    assert normalise(one) == normalise(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("invoice 1041 paid", "invoice 1042 paid"),
+        ("I do eat meat", "I don't eat meat"),
+        ("I do eat meat", "I do not eat meat"),
+        ("Anna loves Bert", "Bert loves Anna"),
+        ("I program in C", "I program in C++"),
+        ("I program in C", "I program in C#"),
+        ("I program in C#", "I program in C++"),
+        ("my blood type is A+", "my blood type is A-"),
+        ("my blood type is A", "my blood type is A−"),
+        ("it was -5 degrees", "it was 5 degrees"),
+        ("I pay 20% more", "I pay 20 more"),
+        ("it costs $5", "it costs €5"),
+        ("I ❤ tea", "I 💔 tea"),
+        ("李雷", "韩梅梅"),
+        ("я люблю чай", "я люблю кофе"),
+        ("أحب الشاي", "أحب القهوة"),
+        ("राम की किताब", "राम का किताब"),
+        ("मैं चाय पीता हूँ", "मैं चाय पीती हूँ"),
+        ("ฉันชอบชา", "ฉันชอบช้า"),
+        ("가다", "각다"),
+        ("かき", "がき"),
+        ("año", "ano"),
+        ("שלום", "שלמה"),
+    ],
+)
+def test_these_stay_two_statements(one, other):
+    assert normalise(one) != normalise(other)
+
+
+@given(st.text(alphabet=st.characters(categories=["L", "N"]), min_size=1))
+def test_letters_and_digits_of_every_script_are_kept(text):
+    invisible = set("\u115f\u1160\u3164\uffa0ʼŉ")
+
+    assert normalise(text) or set(text) <= invisible
+
+
+@given(st.integers(), st.integers())
+def test_two_numbers_are_never_one(one, other):
+    assert (normalise(f"ticket {one}") == normalise(f"ticket {other}")) == (one == other)
+
+
+@pytest.mark.parametrize(
+    "blank", ["", " ", "...", "\u200b", "?!", "\u2014", "\u202e", "\U000e0041", "\ufe0f"]
+)
+def test_what_says_nothing_is_empty(blank):
+    assert normalise(blank) == ""
+
+
+def test_a_long_message_is_compared_at_once():
+    assert says("I live in Porto. " * 6_000 + "My cat is Miso.", "my cat is miso")
+
+
+@pytest.mark.parametrize(
+    ("text", "statement", "is_said"),
+    [
+        ("By the way: I live in Porto!", "I live in Porto", True),
+        ("I live in Portofino", "I live in Porto", False),
+        ("I live near Porto", "I live in Porto", False),
+        ("I moved from Porto", "I live in Porto", False),
+        ("", "I live in Porto", False),
+    ],
+)
+def test_only_whole_words_in_a_row_are_said(text, statement, is_said):
+    assert says(text, statement) is is_said
+
+
+def known(origin=Origin.USER_TYPED, *, memory_id=LISBON):
+    return Known(id=memory_id, origin=origin, affirmed_at=MARCH)
+
+
+def decision(
+    origin=Origin.USER_TYPED,
+    *,
+    said_at=MARCH,
+    needs_confirmation=False,
+    same_statement=None,
+    same_key=None,
+):
+    return decide(
+        origin=origin,
+        said_at=said_at,
+        needs_confirmation=needs_confirmation,
+        same_statement=same_statement,
+        same_key=same_key,
+    )
+
+
+@given(origins)
+def test_news_is_added_unless_untrusted(origin):
+    expected = Outcome.PENDING if origin == Origin.UNTRUSTED else Outcome.ADDED
+
+    assert decision(origin) == Decision(expected)
+
+
+@given(origins.filter(lambda origin: origin != Origin.UNTRUSTED), origins, st.integers(-9, 9))
+def test_the_same_statement_is_reinforced_whoever_said_it_first(origin, first, days):
+    same = known(first, memory_id=STATEMENT)
+
+    decided = decision(origin, said_at=MARCH + timedelta(days=days), same_statement=same, same_key=known())
+
+    assert decided == Decision(Outcome.REINFORCED, STATEMENT)
+
+
+@given(origins, origins, st.integers(-9, 9))
+def test_a_value_is_superseded_only_by_an_origin_at_least_as_strong_and_not_by_old_news(origin, held, days):
+    decided = decision(origin, said_at=MARCH + timedelta(days=days), same_key=known(held))
+
+    if origin == Origin.UNTRUSTED:
+        assert decided == Decision(Outcome.PENDING)
+    elif origin.is_at_least(held) and days >= 0:
+        assert decided == Decision(Outcome.SUPERSEDED, LISBON)
+    else:
+        assert decided == Decision(Outcome.CONFLICT, LISBON)
+
+
+@given(origins, st.booleans(), st.booleans())
+def test_untrusted_text_never_touches_what_is_known(origin, is_same_statement, is_same_key):
+    decided = decision(
+        Origin.UNTRUSTED,
+        same_statement=known(origin, memory_id=STATEMENT) if is_same_statement else None,
+        same_key=known(origin) if is_same_key else None,
+    )
+
+    assert decided == Decision(Outcome.PENDING)
+
+
+@given(origins)
+def test_a_kind_that_needs_confirmation_makes_everything_wait(origin):
+    assert decision(origin, needs_confirmation=True, same_key=known()) == Decision(Outcome.PENDING)
