@@ -10,9 +10,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from uuid import UUID
 
-from django.db import DatabaseError, close_old_connections, connection
+from django.db import Error, connection
 
 from memoryapp.conf import get_conf
 from memoryapp.llm.base import Cancellation
@@ -38,7 +37,8 @@ class LeaseKeeper:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._held: dict[UUID, _Held] = {}
+        # By claim, not by turn: a stalled attempt may still be here when the next one begins.
+        self._held: dict[Claim, _Held] = {}
         self._thread: threading.Thread | None = None
 
     @contextmanager
@@ -46,7 +46,7 @@ class LeaseKeeper:
         """Keep ``claim`` alive for the length of the block; the cancellation says when to stop early."""
         held = _Held(claim, Cancellation(), partial_text, self._next_renewal())
         with self._lock:
-            self._held[claim.turn_id] = held
+            self._held[claim] = held
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="lease-keeper", daemon=True)
                 self._thread.start()
@@ -54,16 +54,17 @@ class LeaseKeeper:
             yield held.cancellation
         finally:
             with self._lock:
-                self._held.pop(claim.turn_id, None)
+                self._held.pop(claim, None)
 
     def _run(self) -> None:
         while held := self._current():
             try:
                 self._look_after(held)
-            except DatabaseError as error:
+            except Error as error:
                 # Tried again in a moment; a lease that ends meanwhile is the reaper's.
                 logger.warning("Leases could not be renewed: %s", type(error).__name__)
-                close_old_connections()
+            except Exception:  # the edge of the thread: without it no turn here would be kept any more
+                logger.exception("Leases could not be renewed")
             finally:
                 connection.close()
             time.sleep(STOP_POLL_S)
@@ -80,9 +81,9 @@ class LeaseKeeper:
             if item.claim.turn_id in stopped:
                 item.cancellation.set()
             if time.monotonic() >= item.renew_at:
-                item.renew_at = self._next_renewal()
                 if not transcript.renew_lease(item.claim, partial_text=item.partial_text()):
                     item.cancellation.set()
+                item.renew_at = self._next_renewal()
 
     @staticmethod
     def _next_renewal() -> float:

@@ -14,11 +14,10 @@ from memoryapp.transcript.models import Turn
 def retry(user: User, turn_id: UUID) -> Turn:
     """Answer an ended turn afresh: its run starts over and its earlier events are gone."""
     turn = queries.get_turn(user.id, turn_id)
-    if turn.status not in Turn.RETRYABLE:
-        raise transcript.TurnNotRetryableError("This message has its answer, or is being answered.")
+    transcript.require_retryable(turn)
     run = runs.run_of_turn(user.id, turn_id)
     if run:
-        scratchpad.start_over(run)
+        scratchpad.start_over(run, attempt=turn.attempt)
     events.clear(turn_id)
     return transcript.retry_turn(user.id, turn_id)
 
@@ -27,5 +26,5 @@ def stop(user: User, turn_id: UUID) -> Turn:
     """Ask for a stop; a turn that had not started ends at once."""
     turn = transcript.request_stop(user.id, turn_id)
     if turn.status == Turn.Status.CANCELLED:
-        events.publish(turn_id, {"type": "end", "status": turn.status})
+        events.publish(turn_id, {"type": "end", "status": turn.status}, attempt=turn.attempt)
     return turn

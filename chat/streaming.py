@@ -6,8 +6,11 @@ connection before the first byte, so that an open stream costs none.
 
 import asyncio
 import json
+import logging
+import re
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing
 from uuid import UUID
 
 from django.db import connections
@@ -18,9 +21,14 @@ from redis.exceptions import RedisError
 from chat import events
 from chat.rendering import LiveRendering
 from memoryapp.conf import get_conf
+from memoryapp.transcript.models import Turn
+
+logger = logging.getLogger(__name__)
 
 FRAME_INTERVAL_S = 0.08  # about twelve frames a second read as fluent
 HEARTBEAT = ": still here\n\n"
+RETRY_LATER = f"retry: 2000\n{HEARTBEAT}"
+_LINE_BREAK = re.compile(r"\r\n|\r|\n")  # those of the event stream's grammar
 
 
 def sse_response(body: AsyncIterator[str]) -> StreamingHttpResponse:
@@ -33,37 +41,59 @@ def sse_response(body: AsyncIterator[str]) -> StreamingHttpResponse:
     return response
 
 
-async def json_events(turn_id: UUID, *, after: str) -> AsyncIterator[str]:
+def json_events(turn: Turn, *, after: str) -> AsyncIterator[str]:
     """``id:`` and ``data: {type, …}`` per event, then ``event: end``."""
-    ends_at = time.monotonic() + get_conf().stream_seconds
-    try:
-        async for entries in events.tail(turn_id, after=after):
-            yield "".join(map(_json_frame, entries)) or HEARTBEAT
-            if time.monotonic() > ends_at:
-                return  # the client resumes with Last-Event-ID
-    except RedisError:
-        yield _retry_later()
+    return _to_the_end(_json_frames(turn.id, attempt=_expected_attempt(turn), after=after))
 
 
-async def html_frames(turn_id: UUID) -> AsyncIterator[str]:
+def html_frames(turn: Turn) -> AsyncIterator[str]:
     """The reply as ``<hx-partial>`` frames: the first one replaces, later ones append finished blocks.
 
     Each connection replays from the start, so that a reload, a second tab and a reconnect show the same text.
     """
+    return _to_the_end(_html_frames(turn.id, attempt=_expected_attempt(turn)))
+
+
+def _expected_attempt(turn: Turn) -> int:
+    """The one whose events are awaited; what earlier ones may still write is not for the reader."""
+    return turn.attempt + 1 if turn.status == Turn.Status.QUEUED else turn.attempt
+
+
+async def _to_the_end(frames: AsyncGenerator[str, None]) -> AsyncIterator[str]:
+    """``frames`` until ``end``, a failure or ``stream_seconds``: each way the response itself ends well.
+
+    A body that breaks off would look like a lost network; after a whole one the client reconnects and resumes.
+    """
     ends_at = time.monotonic() + get_conf().stream_seconds
+    async with aclosing(frames):
+        try:
+            async for frame in frames:
+                yield frame
+                if time.monotonic() > ends_at:
+                    return
+        except RedisError:
+            yield RETRY_LATER
+        except Exception:  # the edge of the response
+            logger.exception("A stream failed")
+            yield RETRY_LATER
+
+
+async def _json_frames(turn_id: UUID, *, attempt: int, after: str) -> AsyncGenerator[str, None]:
+    async with aclosing(events.tail(turn_id, attempt=attempt, after=after)) as batches:
+        async for entries in batches:
+            yield "".join(map(_json_frame, entries)) or HEARTBEAT
+
+
+async def _html_frames(turn_id: UUID, *, attempt: int) -> AsyncGenerator[str, None]:
     page = _LivePage(turn_id)
-    try:
-        async for entries in events.tail(turn_id):
+    async with aclosing(events.tail(turn_id, attempt=attempt)) as batches:
+        async for entries in batches:
             for entry in entries:
                 page.take(entry)
             yield page.frame() if entries else HEARTBEAT
             if page.has_ended:
                 yield f"event: end\ndata: {page.status}\n\n"
-            elif time.monotonic() > ends_at:
-                return
             await asyncio.sleep(FRAME_INTERVAL_S)
-    except RedisError:
-        yield _retry_later()
 
 
 async def ended_events(happened: Sequence[events.Event]) -> AsyncIterator[str]:
@@ -101,6 +131,7 @@ class _LivePage:
             case "start":
                 self._rendering = LiveRendering()
                 self._tools = {}
+                self._activity = "Thinking"
                 self._is_fresh = True
             case "text":
                 self._rendering.feed(event["delta"])
@@ -135,13 +166,9 @@ def _partial(target: str, swap: str, html: str) -> str:
 
 
 def _data(text: str) -> str:
-    return "\n".join(f"data: {line}" for line in text.split("\n"))
+    return "\n".join(f"data: {line}" for line in _LINE_BREAK.split(text))
 
 
 def _json_frame(entry: events.Entry) -> str:
     name = "event: end\n" if entry.event["type"] == "end" else ""
     return f"id: {entry.id}\n{name}data: {json.dumps(entry.event, ensure_ascii=False)}\n\n"
-
-
-def _retry_later() -> str:
-    return f"retry: 2000\n{HEARTBEAT}"

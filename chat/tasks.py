@@ -6,7 +6,7 @@ from uuid import UUID
 from celery import shared_task
 
 from chat import events
-from chat.turn import end_interrupted
+from chat.turn import end_cancelled, end_interrupted
 from chat.turn import run_turn as answer
 from memoryapp.transcript import operations as transcript
 from memoryapp.transcript import queries
@@ -26,7 +26,10 @@ def run_turn(turn_id: str) -> None:
 def reap_turns() -> None:
     """Take over turns whose worker went silent, and wake queued turns whose nudge was lost."""
     for turn_id in queries.expired_leases():
-        _take_over(turn_id)
+        try:
+            _take_over(turn_id)
+        except Exception:  # one turn must not keep the others from being taken over
+            logger.exception("Turn %s could not be taken over", turn_id)
     transcript.wake_overdue()
 
 
@@ -36,9 +39,12 @@ def _take_over(turn_id: UUID) -> None:
     if claim is None:
         return
     turn = queries.turn_for_worker(turn_id)
-    seen = max(events.streamed_text(turn_id), turn.partial_text, key=len)
-    logger.warning("Turn %s lost its worker in attempt %s.", turn_id, claim.attempt - 1)
-    if turn.stop_requested_at is None and not seen and turn.attempts_left > 0:
-        transcript.hand_back(claim)
-    else:
+    lost_attempt = claim.attempt - 1
+    seen = max(events.streamed_text(turn_id, attempt=lost_attempt), turn.partial_text, key=len)
+    logger.warning("Turn %s lost its worker in attempt %s.", turn_id, lost_attempt)
+    if turn.stop_requested_at:
+        end_cancelled(claim, seen)
+    elif seen or turn.attempts_left == 0:
         end_interrupted(claim, seen)
+    else:
+        transcript.hand_back(claim)

@@ -1,9 +1,10 @@
 """The tools of the assistant: what the model may ask for, checked and run."""
 
+import hashlib
 import json
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
@@ -18,11 +19,13 @@ from memoryapp.errors import InvalidInputError, MemoryAppError
 from memoryapp.llm.base import ToolDefinition, ToolUse
 from memoryapp.longterm.tools import Heard, RememberArguments, remember_definition, run_remember
 from memoryapp.policies.trust import Origin
+from memoryapp.scratchpad.models import Step
 from memoryapp.scratchpad.pad import Fact, Failure, Pad
 from memoryapp.scratchpad.tools import UPDATE_PLAN
 
 logger = logging.getLogger(__name__)
 
+CALL_MAX_CHARS = 200  # of a call in the pad, whose lines end at 300
 Line = Annotated[str, Field(min_length=1, max_length=300)]
 
 
@@ -73,6 +76,7 @@ class Situation:
     now: datetime
     heard: Sequence[Heard]
     taint: Origin
+    may_recall: bool
     may_save: bool
     remembered_so_far: int
 
@@ -84,8 +88,15 @@ class ToolOutcome:
     content: str
     pad: Pad
     is_error: bool = False
+    is_refused: bool = False  # an error without having been run
     origin: Origin = Origin.USER_TYPED
     event: dict[str, Any] | None = field(default=None)
+
+    @property
+    def status(self) -> Step.Status:
+        if self.is_refused:
+            return Step.Status.REFUSED
+        return Step.Status.ERROR if self.is_error else Step.Status.OK
 
 
 def definitions(*, use_memory: bool, save_memory: bool) -> tuple[ToolDefinition, ...]:
@@ -99,7 +110,8 @@ def run_tool(call: ToolUse, pad: Pad, situation: Situation) -> ToolOutcome:
     """Run one call. Whatever goes wrong is a result that the model can read and act on; nothing is raised."""
     refused = next((failure for failure in pad.failed if failure.call == describe(call)), None)
     if refused:
-        return _error(pad, "do_not_retry", f"This very call failed before, do not retry it: {refused.why}")
+        message = f"This very call failed before, do not retry it: {refused.why}"
+        return replace(_error(pad, "do_not_retry", message), is_refused=True)
     try:
         return _dispatch(call, pad, situation)
     except ValidationError as error:
@@ -112,15 +124,22 @@ def run_tool(call: ToolUse, pad: Pad, situation: Situation) -> ToolOutcome:
 
 
 def describe(call: ToolUse) -> str:
-    """One line that equals for equal calls: ``name {"a": 1}``."""
-    return f"{call.name} {json.dumps(dict(call.input), sort_keys=True, ensure_ascii=False)}"
+    """One short line that is the same for equal calls alone: ``name {"a": 1}``.
+
+    The pad shortens its lines, so that two long calls could look alike there: theirs end in a digest.
+    """
+    line = f"{call.name} {json.dumps(dict(call.input), sort_keys=True, ensure_ascii=False)}"
+    if len(line) <= CALL_MAX_CHARS and line == " ".join(line.split()):
+        return line
+    digest = hashlib.sha256(line.encode()).hexdigest()[:12]
+    return f"{' '.join(line[:CALL_MAX_CHARS].split())}… #{digest}"
 
 
 def _dispatch(call: ToolUse, pad: Pad, situation: Situation) -> ToolOutcome:
     match call.name:
         case "remember" if situation.may_save:
             return _remember(RememberArguments.model_validate(dict(call.input)), pad, situation)
-        case "recall":
+        case "recall" if situation.may_recall:
             return _recall(RecallArguments.model_validate(dict(call.input)), pad, situation)
         case "update_plan":
             plan = PlanArguments.model_validate(dict(call.input))

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from chat import events
 from chat.leases import keeper
+from chat.storable import storable, storable_reply
 from chat.tools import Situation, ToolOutcome, definitions, run_tool
 from memoryapp.conf import get_conf
 from memoryapp.context import assembly
@@ -49,8 +50,13 @@ from memoryapp.transcript.operations import Claim
 
 logger = logging.getLogger(__name__)
 
-CUT_SHORT = "\n\n*The reply was cut at the length limit.*"
-DECLINED = "The model declined to answer this."
+# How a reply ended when it did not end by itself, said at its end.
+CUT_SHORT = "*The reply was cut at the length limit.*"
+REMARKS = {
+    "max_tokens": CUT_SHORT,
+    "model_context_window_exceeded": CUT_SHORT,
+    "refusal": "*The model declined to answer this.*",
+}
 
 
 class LimitReachedError(MemoryAppError):
@@ -72,31 +78,36 @@ class Progress:
     recalled: Recall
     checkpoints: int
     deadline: float
+    keep: Callable[[str], None]
     said: str = ""
     usage: Usage = field(default_factory=Usage)
     calls: int = 0
+
+    def publish(self, event: events.Event) -> None:
+        events.publish(self.claim.turn_id, event, attempt=self.claim.attempt)
+
+    def say(self, delta: str) -> None:
+        """Show it to the readers, and count it to the reply."""
+        self.said += delta
+        self.keep(self.said)
+        self.publish({"type": "text", "delta": delta})
 
 
 def run_turn(claim: Claim) -> None:
     """Answer the turn. Ends it in one transaction, unless another worker took it over meanwhile."""
     said: list[str] = [""]
     with keeper.keeping(claim, partial_text=lambda: said[0]) as cancellation:
-        events.publish(claim.turn_id, {"type": "start", "attempt": claim.attempt})
+        events.publish(claim.turn_id, {"type": "start", "attempt": claim.attempt}, attempt=claim.attempt)
         try:
-            progress = _begin(claim)
-            if progress.said:
-                said[0] = progress.said
-                events.publish(claim.turn_id, {"type": "text", "delta": progress.said})
-            reply = _converse(progress, cancellation, keep=lambda text: said.__setitem__(0, text))
+            progress = _begin(claim, keep=lambda text: said.__setitem__(0, text))
+            reply = _converse(progress, cancellation)
         except scratchpad.FencedOffError:
             logger.info("Turn %s was taken over; attempt %s stops.", claim.turn_id, claim.attempt)
         except Cancelled:
-            _end_cancelled(claim, said[0])
+            end_cancelled(claim, said[0])
         except MemoryAppError as error:
             _end_failed(claim, said[0], code=error.code, message=str(error))
-        except (
-            Exception
-        ):  # the edge of the worker: a defect ends the turn visibly instead of leaving it hanging
+        except Exception:  # the edge of the worker: a defect ends the turn visibly
             logger.exception("Turn %s failed", claim.turn_id)
             _end_failed(
                 claim,
@@ -108,7 +119,7 @@ def run_turn(claim: Claim) -> None:
             _end_completed(progress, reply)
 
 
-def _begin(claim: Claim) -> Progress:
+def _begin(claim: Claim, *, keep: Callable[[str], None]) -> Progress:
     """Open the run and the window; a run that an earlier attempt began goes on exactly where it stood."""
     turn = queries.turn_for_worker(claim.turn_id)
     conversation = turn.conversation
@@ -121,17 +132,16 @@ def _begin(claim: Claim) -> Progress:
         if conversation.use_memory:
             recalled = recall(turn.user_id, text, now=timezone.now())
         messages = [assembly.opening_message(text, recalled)]
-        _checkpoint(
+        scratchpad.checkpoint(
             run,
-            claim,
             number=0,
-            messages=messages,
+            delta=[messages_json.to_json(message) for message in messages],
             pad=pads.from_json(run.pad),
             taint=recalled.taint,
-            usage=Usage(),
+            attempt=claim.attempt,
         )
     model = get_chat_model()
-    return Progress(
+    progress = Progress(
         claim=claim,
         turn=turn,
         run=run,
@@ -146,9 +156,12 @@ def _begin(claim: Claim) -> Progress:
         ),
         recalled=recalled,
         checkpoints=max(len(recorded), 1),
-        said="\n\n".join(_said_before(messages)),
         deadline=time.monotonic() + get_conf().run_max_seconds,
+        keep=keep,
     )
+    if said := "\n\n".join(_said_before(messages)):
+        progress.say(said)
+    return progress
 
 
 def _said_before(messages: list[ModelMessage]) -> list[str]:
@@ -159,22 +172,38 @@ def _said_before(messages: list[ModelMessage]) -> list[str]:
     return [text.strip() for text in texts if text.strip()]
 
 
-def _converse(progress: Progress, cancellation: Cancellation, *, keep: Callable[[str], None]) -> ModelReply:
-    """Call the model, run its tools, until it has answered."""
+def _converse(progress: Progress, cancellation: Cancellation) -> ModelReply:
+    """Call the model, run its tools, until it has answered.
+
+    What it asks for is kept before the first tool runs: a resumed run goes on with the tool that was next.
+    """
     while True:
-        if progress.calls >= get_conf().run_max_steps or time.monotonic() > progress.deadline:
-            raise LimitReachedError(
-                "This took too many steps or too long, so it was stopped. Ask for a smaller part of it."
-            )
-        reply = _call_model(progress, cancellation, keep)
-        progress.usage += reply.usage
-        if reply.stop_reason != "tool_use":
-            return reply
-        outcomes = [(call, _use_tool(progress, call)) for call in reply.tool_uses]
-        _record_round(progress, reply, outcomes)
+        if not _pending_calls(progress.window):
+            _require_room(progress)
+            reply = _call_model(progress, cancellation)
+            progress.usage += reply.usage
+            if reply.stop_reason != "tool_use" or not reply.tool_uses:
+                return reply
+            _extend(progress, ModelMessage("assistant", reply.blocks), usage=reply.usage)
+        _extend(progress, _run_pending(progress))
 
 
-def _call_model(progress: Progress, cancellation: Cancellation, keep: Callable[[str], None]) -> ModelReply:
+def _pending_calls(window: ContextWindow) -> tuple[ToolUse, ...]:
+    """The tool calls that have no results yet."""
+    newest = window.run[-1]
+    if newest.role != "assistant":
+        return ()
+    return tuple(block for block in newest.blocks if isinstance(block, ToolUse))
+
+
+def _require_room(progress: Progress) -> None:
+    if progress.calls >= get_conf().run_max_steps or time.monotonic() > progress.deadline:
+        raise LimitReachedError(
+            "This took too many steps or too long, so it was stopped. Ask for a smaller part of it."
+        )
+
+
+def _call_model(progress: Progress, cancellation: Cancellation) -> ModelReply:
     progress.calls += 1
     claim, call = progress.claim, progress.calls
     assembly.record_snapshot(
@@ -186,17 +215,15 @@ def _call_model(progress: Progress, cancellation: Cancellation, keep: Callable[[
     for event in get_chat_model().stream(progress.window.request(), cancellation):
         match event:
             case TextDelta(text=delta):
-                delta, needs_break = ("\n\n" + delta, False) if needs_break else (delta, False)
-                progress.said += delta
-                keep(progress.said)
-                events.publish(claim.turn_id, {"type": "text", "delta": delta})
+                progress.say(("\n\n" if needs_break else "") + storable(delta))
+                needs_break = False
             case ThinkingStarted():
-                events.publish(claim.turn_id, {"type": "activity", "text": "Thinking"})
+                progress.publish({"type": "activity", "text": "Thinking"})
             case Retrying(wait_s=wait_s):
                 text = f"Waiting for the model, retrying in {wait_s:.0f} s"
-                events.publish(claim.turn_id, {"type": "activity", "text": text})
+                progress.publish({"type": "activity", "text": text})
             case ToolUseStarted(id=tool_use_id, name=name):
-                _publish_tool(progress, tool_use_id, name, "running")
+                _publish_tool(progress, tool_use_id, storable(name), "running")
             case Completed(reply=reply):
                 assembly.note_reported_tokens(
                     progress.turn.id,
@@ -204,15 +231,37 @@ def _call_model(progress: Progress, cancellation: Cancellation, keep: Callable[[
                     call=call,
                     input_tokens=reply.usage.total_input_tokens,
                 )
-                return reply
+                return storable_reply(reply)
     raise StreamBroken("The model's reply ended too early.")
+
+
+def _run_pending(progress: Progress) -> ModelMessage:
+    """The results of the pending calls, then the pad unless the model has just this one in front of it."""
+    calls = _pending_calls(progress.window)
+    outcomes = [_use_tool(progress, call) for call in calls]
+    progress.taint = weakest([progress.taint, *(outcome.origin for outcome in outcomes)])
+    results = tuple(
+        ToolResult(call.id, outcome.content, is_error=outcome.is_error)
+        for call, outcome in zip(calls, outcomes, strict=True)
+    )
+    rendered = pads.render(progress.pad, max_tokens=get_conf().scratchpad_max_tokens)
+    if not rendered or rendered == _rendered_before(progress.window):
+        return ModelMessage("user", results)
+    return ModelMessage("user", (*results, Text(rendered)))
+
+
+def _rendered_before(window: ContextWindow) -> str:
+    """The newest pad in the prompt: the text after the results of a round."""
+    closing = (message.blocks[-1] for message in reversed(window.run[1:]) if message.role == "user")
+    return next((block.text for block in closing if isinstance(block, Text)), "")
 
 
 def _use_tool(progress: Progress, call: ToolUse) -> ToolOutcome:
     """Run a tool once per (run, tool_use_id); a call that was recorded already returns what it returned then."""
     known = runs.step_of_tool_use(progress.run, call.id)
     if known:
-        return ToolOutcome(known.observation, progress.pad, is_error=known.status != Step.Status.OK)
+        is_error = known.status != Step.Status.OK
+        return ToolOutcome(known.observation, progress.pad, is_error=is_error, origin=Origin(known.origin))
     started = time.perf_counter()
     outcome = run_tool(call, progress.pad, _situation(progress))
     progress.pad = outcome.pad
@@ -220,65 +269,36 @@ def _use_tool(progress: Progress, call: ToolUse) -> ToolOutcome:
         progress.run,
         scratchpad.StepRecord(
             tool_use_id=call.id,
-            action=call.name,
+            action=call.name[:128],  # as long as the API allows; other servers may not care
             arguments=dict(call.input),
             observation=outcome.content,
-            status=Step.Status.ERROR if outcome.is_error else Step.Status.OK,
+            status=outcome.status,
             tokens=estimate_text(outcome.content),
             duration_ms=round((time.perf_counter() - started) * 1000),
             origin=outcome.origin,
         ),
+        pad=outcome.pad,
         attempt=progress.claim.attempt,
     )
     _publish_tool(progress, call.id, call.name, "failed" if outcome.is_error else "done")
     if outcome.event:
-        events.publish(progress.claim.turn_id, outcome.event)
+        progress.publish(outcome.event)
     return outcome
 
 
-def _record_round(progress: Progress, reply: ModelReply, outcomes: list[tuple[ToolUse, ToolOutcome]]) -> None:
-    """Add what the model asked and what came back to the window, and keep it so that a resumed run has it too."""
-    results = tuple(
-        ToolResult(call.id, outcome.content, is_error=outcome.is_error) for call, outcome in outcomes
-    )
-    progress.taint = weakest([progress.taint, *(outcome.origin for _, outcome in outcomes)])
-    rendered = pads.render(progress.pad, max_tokens=get_conf().scratchpad_max_tokens)
-    added = [
-        ModelMessage("assistant", reply.blocks),
-        ModelMessage("user", (*results, Text(rendered)) if rendered else results),
-    ]
-    _checkpoint(
+def _extend(progress: Progress, message: ModelMessage, *, usage: Usage | None = None) -> None:
+    """Add a message to the window, and keep it so that a resumed run has it too."""
+    scratchpad.checkpoint(
         progress.run,
-        progress.claim,
         number=progress.checkpoints,
-        messages=added,
+        delta=[messages_json.to_json(message)],
         pad=progress.pad,
         taint=progress.taint,
-        usage=reply.usage,
+        attempt=progress.claim.attempt,
+        usage=usage,
     )
     progress.checkpoints += 1
-    progress.window = progress.window.with_messages(*added)
-
-
-def _checkpoint(
-    run: Run,
-    claim: Claim,
-    *,
-    number: int,
-    messages: list[ModelMessage],
-    pad: Pad,
-    taint: Origin,
-    usage: Usage,
-) -> None:
-    scratchpad.checkpoint(
-        run,
-        number=number,
-        delta=[messages_json.to_json(message) for message in messages],
-        pad=pad,
-        taint=taint,
-        usage=usage,
-        attempt=claim.attempt,
-    )
+    progress.window = progress.window.with_messages(message)
 
 
 def _situation(progress: Progress) -> Situation:
@@ -295,36 +315,28 @@ def _situation(progress: Progress) -> Situation:
         now=timezone.now(),
         heard=heard,
         taint=progress.taint,
+        may_recall=turn.conversation.use_memory,
         may_save=turn.conversation.save_memory,
         remembered_so_far=runs.steps(progress.run).filter(action="remember", status=Step.Status.OK).count(),
     )
 
 
 def _publish_tool(progress: Progress, tool_use_id: str, name: str, status: str) -> None:
-    event = {"type": "tool", "tool_use_id": tool_use_id, "name": name, "status": status}
-    events.publish(progress.claim.turn_id, event)
+    progress.publish({"type": "tool", "tool_use_id": tool_use_id, "name": name, "status": status})
 
 
 def _end_completed(progress: Progress, reply: ModelReply) -> None:
-    text = progress.said
-    if reply.stop_reason in {"max_tokens", "model_context_window_exceeded"}:
-        text += CUT_SHORT
-    if not text.strip():
-        if reply.stop_reason != "refusal":
-            _end_failed(
-                progress.claim,
-                "",
-                code="model_empty_reply",
-                message="The model sent an empty reply. Try again.",
-            )
-            return
-        text = DECLINED
     claim = progress.claim
-    if transcript.finish_turn(claim, reply=text, model=reply.model, usage=progress.usage):
+    if remark := REMARKS.get(reply.stop_reason):
+        progress.say(f"\n\n{remark}" if progress.said.strip() else remark)
+    if not progress.said.strip():
+        _end_failed(claim, "", code="model_empty_reply", message="The model sent an empty reply. Try again.")
+    elif transcript.finish_turn(claim, reply=progress.said, model=reply.model, usage=progress.usage):
         _close(claim, Turn.Status.COMPLETED, usage=reply.usage)
 
 
-def _end_cancelled(claim: Claim, said: str) -> None:
+def end_cancelled(claim: Claim, said: str) -> None:
+    """End a turn that someone stopped, with what was said until then."""
     if transcript.fail_turn(claim, status=Turn.Status.CANCELLED, partial_text=said):
         _close(claim, Turn.Status.CANCELLED)
 
@@ -353,5 +365,5 @@ def _close(claim: Claim, status: Turn.Status, *, usage: Usage | None = None) -> 
     scratchpad.close_run(
         claim.turn_id, attempt=claim.attempt, status=ended.get(status, Run.Status.FAILED), usage=usage
     )
-    events.publish(claim.turn_id, {"type": "end", "status": status})
+    events.publish(claim.turn_id, {"type": "end", "status": status}, attempt=claim.attempt)
     nudge(AFTER_TURN, claim.turn_id)

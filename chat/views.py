@@ -13,6 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
 from chat import sending, streaming
+from chat.context_processors import LISTED
 from chat.presentation import conversation_groups, turn_views
 from memoryapp.accounts.auth import PageRequest, caller
 from memoryapp.errors import InvalidInputError
@@ -21,7 +22,6 @@ from memoryapp.transcript import operations as transcript
 from memoryapp.transcript import queries
 from memoryapp.transcript.models import Conversation, Turn
 
-LISTED = 100  # conversations in the sidebar
 SHOWN = 100  # turns on a page; earlier ones are one click away
 
 STARTERS = (
@@ -83,7 +83,9 @@ def send(request: PageRequest, conversation_id: UUID) -> HttpResponse:
         return redirect("chat:conversation", conversation_id)
     # A repeated click adds nothing to the page; the composer is fresh either way.
     shown = _turn_html(request, posted) if is_new else ""
-    return HttpResponse(shown + _fresh_composer(request, in_conversation))
+    return HttpResponse(
+        shown + _fresh_composer(request, in_conversation) + _fresh_list(request, in_conversation.id)
+    )
 
 
 @login_required
@@ -94,7 +96,7 @@ def turn(request: PageRequest, turn_id: UUID) -> HttpResponse:
     found = queries.get_turn(caller(request).id, turn_id)
     if not request.htmx:
         return redirect(f"{reverse('chat:conversation', args=[found.conversation_id])}#turn-{found.id}")
-    return HttpResponse(_turn_html(request, found))
+    return HttpResponse(_turn_html(request, found) + _fresh_list(request, found.conversation_id))
 
 
 @login_required
@@ -102,9 +104,7 @@ def turn(request: PageRequest, turn_id: UUID) -> HttpResponse:
 def stream(request: PageRequest, turn_id: UUID) -> HttpResponseBase:
     found = queries.get_turn(caller(request).id, turn_id)
     is_over = found.status not in Turn.LIVE
-    return streaming.sse_response(
-        streaming.ended(found.status) if is_over else streaming.html_frames(turn_id)
-    )
+    return streaming.sse_response(streaming.ended(found.status) if is_over else streaming.html_frames(found))
 
 
 @login_required
@@ -160,10 +160,8 @@ def _page(
     draft: str = "",
     status: int = 200,
 ) -> HttpResponse:
-    user = caller(request)
-    listed = queries.conversation_list(user.id, matching=request.GET.get("q", "").strip())[:LISTED]
     context: dict[str, Any] = {
-        "conversation_groups": conversation_groups(listed, current_id=shown.id if shown else None),
+        **_listed(request, shown.id if shown else None),
         "conversation": shown,
         "form_error": form_error,
         "draft": draft,
@@ -206,6 +204,17 @@ def _fresh_composer(request: PageRequest, in_conversation: Conversation) -> str:
     }
     html = render_to_string("chat/conversation.html#composer", context, request)
     return f'<hx-partial hx-target="#composer" hx-swap="outerHTML">{html}</hx-partial>'
+
+
+def _fresh_list(request: PageRequest, current_id: UUID) -> str:
+    """The list of chats as it stands: their order, their titles, and who is answering."""
+    html = render_to_string("chat/conversation.html#conversations", _listed(request, current_id), request)
+    return f'<hx-partial hx-target="#conversations" hx-swap="outerHTML">{html}</hx-partial>'
+
+
+def _listed(request: PageRequest, current_id: UUID | None) -> dict[str, Any]:
+    rows = queries.conversation_list(caller(request).id, matching=request.GET.get("q", "").strip())[:LISTED]
+    return {"conversation_groups": conversation_groups(rows, current_id=current_id)}
 
 
 def _refused(

@@ -1,19 +1,37 @@
 """The REST API: one version, one router per resource, every error a problem document."""
 
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import RequestDataTooBig
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, AuthorizationError, HttpError, ValidationError
 
 from memoryapp import rest
-from memoryapp.accounts.auth import API_AUTH
+from memoryapp.accounts.auth import API_AUTH, BearerAuth
 from memoryapp.errors import MemoryAppError
+
+
+def documentation(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """For who has an account: a signed-in person, or a program with its token."""
+    for_people = login_required(view)
+
+    def guarded(request: HttpRequest, **kwargs: Any) -> HttpResponse:
+        return view(request, **kwargs) if BearerAuth()(request) else for_people(request, **kwargs)
+
+    return guarded
+
 
 api = NinjaAPI(
     title="Strata",
     version="1.0.0",
     description="Conversations, turns and the memories behind them. Errors are RFC 9457 problem documents.",
     auth=API_AUTH,
+    parser=rest.ObjectParser(),
     docs_url="/docs",
+    docs_decorator=documentation,
 )
 # By name: turns live in the chat, above this module.
 api.add_router("/conversations", "memoryapp.transcript.api.router")
@@ -41,9 +59,7 @@ def invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:  # no
 @api.exception_handler(AuthenticationError)
 def unauthenticated(request: HttpRequest, error: AuthenticationError) -> HttpResponse:  # noqa: ARG001
     return rest.problem(
-        401,
-        code="unauthenticated",
-        detail="Send a valid API token as 'Authorization: Bearer …'. It may be missing, expired or revoked.",
+        401, code="unauthenticated", detail="Sign in, or send an API token as 'Authorization: Bearer …'."
     )
 
 
@@ -54,14 +70,25 @@ def unauthorised(request: HttpRequest, error: AuthorizationError) -> HttpRespons
 
 @api.exception_handler(HttpError)
 def http_error(request: HttpRequest, error: HttpError) -> HttpResponse:  # noqa: ARG001
-    code = (
-        "malformed_request"
-        if error.status_code == 400
-        else "forbidden"
-        if error.status_code == 403
-        else "error"
+    """ninja's own refusals: of a body that cannot be read, and of a session without its CSRF token."""
+    if isinstance(error.__cause__, MemoryAppError):  # ours, which ninja has wrapped
+        return rest.problem_of(error.__cause__)
+    if error.status_code == 400:
+        return rest.problem(400, code="malformed_request", detail="The body is not JSON in UTF-8.")
+    if error.status_code == 403:
+        return rest.problem(
+            403,
+            code="csrf_failed",
+            detail="Send the page's CSRF token as X-CSRFToken, or an API token as 'Authorization: Bearer …'.",
+        )
+    return rest.problem(error.status_code, code="error", detail=str(error))
+
+
+@api.exception_handler(RequestDataTooBig)
+def too_big(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:  # noqa: ARG001
+    return rest.problem(
+        413, code="body_too_big", detail="The body is larger than any message may be. Split it."
     )
-    return rest.problem(error.status_code, code=code, detail=str(error))
 
 
 @api.exception_handler(Http404)

@@ -29,6 +29,11 @@ app.conf.update(
         "socket_timeout": 5,
         "socket_connect_timeout": 5,
         "health_check_interval": 30,
+        # A broker that is away must not hold a request: by default kombu tries for 4 s. The reaper nudges again.
+        "max_retries": 1,
+        "interval_start": 0,
+        "interval_step": 0.05,
+        "interval_max": 0.05,
         # Longer than any task: redelivery is the reaper's business, not the broker's.
         "visibility_timeout": 3600,
         "global_keyprefix": "celery:",

@@ -40,7 +40,7 @@ class Conf(BaseSettings):
     base_url: str = ""
     # One proxy hop in front sets X-Forwarded-Proto and X-Forwarded-For; off, because a direct client could forge both.
     is_behind_proxy: bool = False
-    # Sign-up stays closed beyond the first account until the operator opens it.
+    # The first account is made by ``manage.py prepare``; strangers come in only when the operator lets them.
     is_signup_open: bool = False
     session_age_days: int = Field(14, ge=1, le=365)  # two weeks, Django's own default
     sign_in_link_minutes: int = Field(

@@ -1,26 +1,35 @@
 """What every REST resource shares: problem documents, keyset cursors, preconditions, idempotency keys."""
 
 import base64
-import binascii
 import json
+import re
 from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any, TypeVar
 from uuid import uuid4
 
+from django.core.exceptions import ValidationError
 from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.utils.datastructures import MultiValueDict
 from ninja import Schema
+from ninja.parser import Parser
 
 from memoryapp.errors import InvalidInputError, MemoryAppError
 
 MAX_PAGE = 200
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_NOT_TEXT = "A value holds what is not text (NUL or half of a character pair). Remove it and send again."
 Row = TypeVar("Row", bound=Model)
 
 
 class PreconditionRequiredError(MemoryAppError):
     code = "precondition_required"
     http_status = 428
+
+
+class MalformedTextError(InvalidInputError):
+    code = "malformed_text"
 
 
 class Problem(Schema):
@@ -35,6 +44,29 @@ class Problem(Schema):
 
 # Every operation can answer with these; ninja leaves them out of the schema by itself.
 PROBLEMS: dict[int, type[Problem]] = dict.fromkeys((400, 401, 403, 404, 422), Problem)
+
+
+class ObjectParser(Parser):
+    """Bodies are objects, and all text is text: refused at the edge, for every route alike.
+
+    NUL and lone surrogates are JSON strings that neither Postgres nor UTF-8 can hold.
+    """
+
+    def parse_body(self, request: HttpRequest) -> Any:
+        body = super().parse_body(request)
+        if not isinstance(body, dict):
+            # Pydantic would read the attributes of a list or a string where all fields are optional.
+            raise InvalidInputError('The body must be a JSON object: {"name": value, …}.')
+        if not _is_text(body):
+            raise MalformedTextError(_NOT_TEXT)
+        return body
+
+    def parse_querydict(
+        self, data: MultiValueDict[str, Any], list_fields: list[str], request: HttpRequest
+    ) -> dict[str, Any]:
+        if not _is_text(dict(data.lists())):
+            raise MalformedTextError(_NOT_TEXT)
+        return super().parse_querydict(data, list_fields, request)
 
 
 def problem(status: int, *, code: str, detail: str, **extra: object) -> HttpResponse:
@@ -69,7 +101,7 @@ def expected_version(request: HttpRequest) -> int:
     value = request.headers.get("If-Match", "").strip().removeprefix("W/").strip('"')
     if not value:
         raise PreconditionRequiredError('Send the version you read as If-Match, for example: If-Match: "3".')
-    if not value.isascii() or not value.isdigit():
+    if not value.isascii() or not value.isdigit() or len(value) > 9:
         raise InvalidInputError("If-Match holds the number of a version.")
     return int(value)
 
@@ -93,13 +125,22 @@ def page(
                 Q(**{f"{first}__{side}": last_first})
                 | Q(**{first: last_first, f"{second}__{side}": last_second})
             )
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, ValidationError) as error:
             raise _bad_cursor() from error
     found = list(rows.order_by(*order)[: limit + 1])
     if len(found) <= limit:
         return found, None
     last = found[limit - 1]
     return found[:limit], _encoded(getattr(last, first), getattr(last, second))
+
+
+def _is_text(value: object) -> bool:
+    """Every string inside a parsed JSON value, keys too."""
+    if isinstance(value, str):
+        return "\x00" not in value and not _SURROGATE.search(value)
+    if isinstance(value, dict):
+        return all(_is_text(key) and _is_text(inner) for key, inner in value.items())
+    return all(map(_is_text, value)) if isinstance(value, list) else True
 
 
 def _encoded(*values: Any) -> str:
@@ -110,7 +151,7 @@ def _encoded(*values: Any) -> str:
 def _decoded(cursor: str) -> tuple[str, str]:
     try:
         first, second = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
-    except (binascii.Error, ValueError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         raise _bad_cursor() from error
     if not isinstance(first, str) or not isinstance(second, str):
         raise _bad_cursor()

@@ -20,4 +20,5 @@ urlpatterns = [
 handler400 = views.bad_request
 handler403 = views.permission_denied
 handler404 = views.not_found
+handler429 = views.too_many_requests  # allauth's
 handler500 = views.server_error

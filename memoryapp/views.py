@@ -62,6 +62,20 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
     return error_response(request, 404, "There is nothing here. It may have been deleted.")
 
 
+def method_not_allowed(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+    """``response`` is Django's or ninja's bare refusal; what it allows is kept."""
+    answer = error_response(request, 405, f"This address does not answer {request.method}.")
+    answer["Allow"] = response["Allow"]
+    return answer
+
+
+def too_many_requests(request: HttpRequest) -> HttpResponse:
+    """allauth looks this up as ``handler429``."""
+    response = error_response(request, 429, "There were too many tries. Wait a few minutes, then try again.")
+    response["Retry-After"] = "300"  # the longest of the sign-in limits
+    return response
+
+
 def server_error(request: HttpRequest) -> HttpResponse:
     """Called while the exception is being handled: a lost database is an outage, not a defect."""
     if isinstance(sys.exc_info()[1], (*DATABASE_ERRORS, RedisError)):
@@ -84,9 +98,9 @@ def error_response(request: HttpRequest, status: int, message: str, *, template:
         return rest.problem(status, code=HTTPStatus(status).name.lower(), detail=message)
     context: dict[str, Any] = {"message": message, "status": status}
     htmx = getattr(request, "htmx", None)
-    if isinstance(htmx, HtmxDetails) and htmx:
-        return render(request, "_error.html", context, status=status)
     page = template or f"errors/{status if status in {400, 403, 404, 429, 500, 503} else 400}.html"
+    if isinstance(htmx, HtmxDetails) and htmx:
+        page = "_error.html"
     # Rendered without context processors: they would ask the very database that may be gone.
     return render(None, page, context, status=status)
 

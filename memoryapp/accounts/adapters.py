@@ -1,13 +1,24 @@
-"""What allauth asks us: whether strangers may sign up."""
+"""What allauth asks us: whether strangers may sign up, and what too many tries look like."""
+
+from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
+from allauth.core.exceptions import ImmediateHttpResponse
+from allauth.core.ratelimit import respond_429
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 
-from memoryapp.accounts import queries
 from memoryapp.conf import get_conf
 
 
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ships no types
     def is_open_for_signup(self, request: HttpRequest) -> bool:  # noqa: ARG002  # allauth's signature
-        """The first account may always be made; further ones when the operator opens sign-up."""
-        return get_conf().is_signup_open or not queries.has_accounts()
+        """Only when the operator opens it: the first account is made by ``manage.py prepare``, not by a stranger."""
+        return get_conf().is_signup_open
+
+    def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
+        """The status says it too: allauth alone would answer 200 with a sentence in the form."""
+        try:
+            super().pre_authenticate(request, **credentials)
+        except ValidationError as error:
+            raise ImmediateHttpResponse(respond_429(request)) from error

@@ -1,7 +1,21 @@
+from typing import Any
+
+from allauth.account.decorators import secure_admin_login
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
+from django.http import HttpRequest
 
 from memoryapp.accounts.models import ApiToken, SignInLink, User
+
+# The admin's own form would be a way around the throttling of sign-in.
+admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
+
+
+class _Issued(admin.ModelAdmin):
+    """Rows whose secret is shown when they are made, which a form cannot do."""
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002  # Django's signature
+        return False
 
 
 @admin.register(User)
@@ -11,12 +25,12 @@ class PersonAdmin(UserAdmin):
 
 
 @admin.register(ApiToken)
-class ApiTokenAdmin(admin.ModelAdmin):
+class ApiTokenAdmin(_Issued):
     list_display = ("prefix", "user", "name", "created_at", "expires_at", "last_used_at", "revoked_at")
     readonly_fields = ("user", "prefix", "digest", "created_at", "last_used_at")
 
 
 @admin.register(SignInLink)
-class SignInLinkAdmin(admin.ModelAdmin):
+class SignInLinkAdmin(_Issued):
     list_display = ("id", "user", "created_at", "expires_at", "used_at")
     readonly_fields = ("user", "digest", "created_at", "used_at")

@@ -1,5 +1,6 @@
 """How the REST API knows who is calling: a bearer token, or the browser's session with its CSRF token."""
 
+from typing import Any
 from uuid import UUID
 
 from django.http import HttpRequest
@@ -9,19 +10,37 @@ from ninja.security import HttpBearer, SessionAuth
 
 from memoryapp.accounts import operations, queries
 from memoryapp.accounts.models import User
+from memoryapp.errors import MemoryAppError
+
+
+class TokenRefusedError(MemoryAppError):
+    """The API token is unknown, expired, revoked, or of a closed account; the message says which."""
+
+    code = "unauthenticated"
+    http_status = 401
 
 
 class BearerAuth(HttpBearer):
     openapi_description = "An API token, made on the settings page or by `manage.py create_token USER`."
 
-    def authenticate(self, request: HttpRequest, token: str) -> User | None:
+    def authenticate(self, request: HttpRequest, token: str) -> User:
+        """Raises ``TokenRefusedError``: who sends a token means it, so no session is tried in its place."""
+        now = timezone.now()
         found = queries.user_of_token(token)
         if found is None:
-            return None
+            raise TokenRefusedError(queries.why_refused(token, now=now))
         user, api_token = found
-        operations.note_token_use(api_token, now=timezone.now())
+        operations.note_token_use(api_token, now=now)
         request.user = user
         return user
+
+
+class BrowserAuth(SessionAuth):
+    """The session of a signed-in browser; what changes something needs its CSRF token as well."""
+
+    def __call__(self, request: HttpRequest) -> Any:
+        # Asked first: a stranger is told to authenticate (401), not that a CSRF token is missing (403).
+        return super().__call__(request) if request.user.is_authenticated else None
 
 
 class PageRequest(HttpRequest):
@@ -41,4 +60,4 @@ def caller_id(request: HttpRequest) -> UUID:
     return caller(request).id
 
 
-API_AUTH = [BearerAuth(), SessionAuth(csrf=True)]
+API_AUTH = [BearerAuth(), BrowserAuth(csrf=True)]

@@ -15,10 +15,12 @@ class PersonMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        if not request.user.is_authenticated:
-            return self.get_response(request)
-        with timezone.override(ZoneInfo(request.user.time_zone)):
+        user = request.user
+        zone = ZoneInfo(user.time_zone) if user.is_authenticated else None
+        with timezone.override(zone):
             response = self.get_response(request)
-        if not response.has_header("Cache-Control"):
+        # Asked again: a bearer token or a sign-in link says who it is only in the view.
+        is_private = user.is_authenticated or request.user.is_authenticated
+        if is_private and not response.has_header("Cache-Control"):
             patch_cache_control(response, private=True, no_store=True)
         return response

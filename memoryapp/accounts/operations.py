@@ -69,8 +69,8 @@ def redeem_sign_in_link(token: str, *, now: datetime) -> User:
 def create_token(user: User, *, name: str, now: datetime) -> tuple[ApiToken, str]:
     """A new API token and its secret, which is never stored and cannot be shown again."""
     name = name.strip()
-    if not name or len(name) > 80:
-        raise InvalidInputError("Give the token a name of 1 to 80 characters.")
+    if not name.isprintable() or not 1 <= len(name) <= 80:
+        raise InvalidInputError("Give the token a name of 1 to 80 characters, on one line.")
     secret = TOKEN_PREFIX + secrets.token_urlsafe(32)
     token = ApiToken.objects.create(
         user=user,

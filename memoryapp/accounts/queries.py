@@ -3,12 +3,13 @@
 import hashlib
 from datetime import datetime
 
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from memoryapp.accounts.models import ApiToken, User
 
 FIRST_ACCOUNT = "admin"
+RENEW = "Make a new one on the settings page or with: manage.py create_token USER."
 
 
 def digest(secret: str) -> str:
@@ -23,12 +24,10 @@ def live_tokens(user: User, *, now: datetime) -> QuerySet[ApiToken]:
 
 
 def find_user(identifier: str) -> User | None:
-    """By user name or e-mail address."""
-    return User.objects.filter(Q(username=identifier) | Q(email__iexact=identifier)).order_by("id").first()
-
-
-def has_accounts() -> bool:
-    return User.objects.exists()
+    """The active account with this user name or, failing that, this e-mail address."""
+    active = User.objects.filter(is_active=True)
+    named = active.filter(username=identifier).first()
+    return named or active.filter(email__iexact=identifier).exclude(email="").first()
 
 
 def user_of_token(secret: str) -> tuple[User, ApiToken] | None:
@@ -39,3 +38,15 @@ def user_of_token(secret: str) -> tuple[User, ApiToken] | None:
         .first()
     )
     return (token.user, token) if token else None
+
+
+def why_refused(secret: str, *, now: datetime) -> str:
+    """What to tell the holder of a token that ``user_of_token`` does not accept."""
+    token = ApiToken.objects.select_related("user").filter(digest=digest(secret)).first()
+    if token is None:
+        return "This API token is not known. Check that the whole token was copied."
+    if token.revoked_at:
+        return f"This API token was revoked on {token.revoked_at:%Y-%m-%d}. {RENEW}"
+    if token.expires_at <= now:
+        return f"This API token expired on {token.expires_at:%Y-%m-%d}. {RENEW}"
+    return "The account of this API token is closed."

@@ -10,6 +10,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
 from memoryapp.accounts import operations, queries
@@ -21,6 +22,7 @@ SESSION_BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
 YEAR_S = 365 * 24 * 3600
 
 
+@never_cache
 @require_GET
 def sign_in(request: HttpRequest, token: str) -> HttpResponse:
     try:

@@ -74,6 +74,8 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "memoryapp.accounts.context_processors.appearance",
+                "chat.context_processors.chats",
+                "memoryapp.accounts.context_processors.sign_up",
             ],
         },
     },
@@ -120,6 +122,9 @@ ACCOUNT_ADAPTER = "memoryapp.accounts.adapters.AccountAdapter"
 ACCOUNT_LOGIN_METHODS = {"username", "email"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"  # an installation may have no mail server
+# The same: asking for a reset must not fail there, and a link in the log would be worse than none. The page
+# names the other way in, ``manage.py sign_in_link``.
+EMAIL_BACKEND = "django.core.mail.backends.dummy.EmailBackend"
 ACCOUNT_LOGOUT_ON_PASSWORD_CHANGE = False
 ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_RATE_LIMITS = {"login_failed": "10/m/ip,5/5m/key", "signup": "20/m/ip", "login": "30/m/ip"}

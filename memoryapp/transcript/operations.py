@@ -132,6 +132,35 @@ def post_turn(
         return known, False
 
 
+def record_turn(
+    user: User, conversation_id: UUID, *, text: str, reply: str, idempotency_key: str, said_at: datetime
+) -> Turn:
+    """A turn that was said and answered before, such as an imported one: complete from the start, never queued.
+
+    It becomes the conversation's last; ``said_at`` must not be earlier than what is there. The same key twice
+    raises IntegrityError.
+    """
+    text = clean_message(text)
+    with transaction.atomic(durable=True):
+        turn = Turn.objects.create(
+            user=user,
+            conversation_id=conversation_id,
+            seq=_next_seq(user, conversation_id, now=said_at),
+            status=Turn.Status.COMPLETED,
+            idempotency_key=idempotency_key,
+            request_digest=_request_digest(conversation_id, text),
+            attempt=1,
+            started_at=said_at,
+            finished_at=said_at,
+        )
+        for role, said in ((Message.Role.USER, text), (Message.Role.ASSISTANT, reply)):
+            Message.objects.create(user=user, turn=turn, role=role, text=said)
+        # The columns fill themselves with the moment of the insertion, which is not when it was said.
+        Turn.objects.filter(id=turn.id).update(created_at=said_at)
+        Message.objects.filter(turn=turn).update(created_at=said_at)
+    return queries.get_turn(user.id, turn.id)
+
+
 def claim_turn(turn_id: UUID) -> Claim | None:
     """Take the turn, or None when it is not this worker's to run.
 
@@ -230,8 +259,12 @@ def take_over(turn_id: UUID) -> Claim | None:
 def request_stop(user_id: UUID, turn_id: UUID) -> Turn:
     """Stop a turn: a queued one at once, a running one as soon as its worker notices; a finished one stays."""
     with transaction.atomic(durable=True):
+        # Ending it counts as an attempt: each has one end, and the readers of its events tell them apart.
         stopped = Turn.objects.filter(user_id=user_id, id=turn_id, status=Turn.Status.QUEUED).update(
-            status=Turn.Status.CANCELLED, stop_requested_at=Now(), finished_at=Now()
+            status=Turn.Status.CANCELLED,
+            attempt=F("attempt") + 1,
+            stop_requested_at=Now(),
+            finished_at=Now(),
         )
         if not stopped:
             Turn.objects.filter(
@@ -241,6 +274,13 @@ def request_stop(user_id: UUID, turn_id: UUID) -> Turn:
     if stopped:
         _nudge_next(turn.conversation_id)
     return turn
+
+
+def require_retryable(turn: Turn) -> None:
+    """Raises ``TurnNotRetryableError`` for a turn that ``retry_turn`` would refuse as things stand."""
+    is_newest = turn.seq == turn.conversation.last_seq
+    if turn.status not in Turn.RETRYABLE or not is_newest:
+        raise TurnNotRetryableError("Only the last message can be answered again, once it has ended.")
 
 
 def retry_turn(user_id: UUID, turn_id: UUID) -> Turn:
@@ -254,7 +294,7 @@ def retry_turn(user_id: UUID, turn_id: UUID) -> Turn:
             user_id=user_id,
             id=turn_id,
             status__in=Turn.RETRYABLE,
-            seq=Conversation.objects.filter(id=turn.conversation_id).values("last_seq"),
+            seq=Conversation.objects.filter(id=turn.conversation_id).values("last_seq")[:1],
         ).update(
             status=Turn.Status.QUEUED,
             attempts_left=get_conf().turn_max_attempts,
@@ -329,7 +369,7 @@ def title_from(text: str) -> str:
     line = clean_title(text[:400])
     if len(line) <= TITLE_MAX_CHARS:
         return line
-    cut = line[: TITLE_MAX_CHARS + 1].rsplit(" ", 1)[0]
+    cut = line[: TITLE_MAX_CHARS + 1].rpartition(" ")[0]
     return (cut if len(cut) > TITLE_MAX_CHARS // 2 else line[:TITLE_MAX_CHARS]).rstrip(",;:.") + "…"
 
 
@@ -337,19 +377,14 @@ def _create_turn(
     user: User, conversation_id: UUID, *, text: str, idempotency_key: str, digest: str, now: datetime
 ) -> Turn:
     with transaction.atomic(durable=True):
-        # The row counter: concurrent senders queue on this row and get dense numbers.
-        counted = Conversation.objects.filter(user=user, id=conversation_id).update(
-            last_seq=F("last_seq") + 1, updated_at=now
-        )
-        if not counted:
-            raise NotFoundError("There is no such conversation.")
+        seq = _next_seq(user, conversation_id, now=now)
         conversation = Conversation.objects.get(id=conversation_id)
         if not conversation.title:
             Conversation.objects.filter(id=conversation_id).update(title=title_from(text))
         turn = Turn.objects.create(
             user=user,
             conversation=conversation,
-            seq=conversation.last_seq,
+            seq=seq,
             idempotency_key=idempotency_key,
             request_digest=digest,
             lease_until=_lease_end(),
@@ -358,6 +393,16 @@ def _create_turn(
         Message.objects.create(user=user, turn=turn, role=Message.Role.USER, text=text)
         nudge(RUN_TURN, turn.id)
     return queries.get_turn(user.id, turn.id)
+
+
+def _next_seq(user: User, conversation_id: UUID, *, now: datetime) -> int:
+    """The row counter: concurrent senders queue on this row and get dense numbers."""
+    counted = Conversation.objects.filter(user=user, id=conversation_id).update(
+        last_seq=F("last_seq") + 1, updated_at=now
+    )
+    if not counted:
+        raise NotFoundError("There is no such conversation.")
+    return Conversation.objects.values_list("last_seq", flat=True).get(id=conversation_id)
 
 
 def _known_turn(user_id: UUID, idempotency_key: str, digest: str) -> Turn | None:

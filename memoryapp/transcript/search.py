@@ -10,7 +10,7 @@ from django.db import connection
 SEARCH_MESSAGES = """
 SELECT m.id, t.conversation_id, t.seq, m.role, m.created_at,
        ts_rank(m.search_vector, q.query) AS rank,
-       ts_headline('simple', m.text, q.query, 'StartSel=[[, StopSel=]], MaxFragments=1, MaxWords=24, MinWords=8')
+       ts_headline('simple', m.text, q.query, 'StartSel=[[, StopSel=]], ShortWord=0, MaxWords=24, MinWords=8')
 FROM transcript_message m
 JOIN transcript_turn t ON t.id = m.turn_id
 JOIN transcript_conversation c ON c.id = t.conversation_id AND NOT c.is_temporary,
@@ -36,6 +36,7 @@ class FoundMessage:
 
 def search_messages(user_id: UUID, text: str, *, limit: int) -> list[FoundMessage]:
     """The user's messages that match, best first, in any conversation that is not temporary."""
+    text = text.replace("\x00", " ")  # no message holds one, and Postgres takes none
     with connection.cursor() as cursor:
         cursor.execute(SEARCH_MESSAGES, {"user_id": user_id, "text": text, "limit": limit})
         return [FoundMessage(*row) for row in cursor.fetchall()]

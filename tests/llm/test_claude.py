@@ -455,11 +455,8 @@ def test_nothing_is_retried_once_text_was_shown(server: ModelServer, model: Clau
 
 
 def test_silence_times_out(server: ModelServer) -> None:
-    model = ClaudeModel(
-        make_conf(server.url, STRATA_model_timeout_s=1, STRATA_model_max_retries=0).model_copy(
-            update={"model_timeout_s": 0.05, "model_max_retries": 0}
-        )
-    )
+    changes = {"model_timeout_s": 0.05, "model_max_retries": 0}
+    model = ClaudeModel(make_conf(server.url).model_copy(update=changes))
     server.script(reply("Hi", gate="headers"), reply("Good morning to you", gate="text", hold_at=5))
 
     assert isinstance(failure_of(model), TimedOut)
@@ -544,11 +541,12 @@ def test_lone_surrogates_are_a_rejection(model: ClaudeModel) -> None:
 
 
 def wait_until_reading(thread_id: int) -> None:
-    """Return once that thread is inside a read from its socket."""
-    while not (frame := sys._current_frames()[thread_id]).f_code.co_filename.endswith(
-        "_backends/sync.py"
-    ) or (frame.f_code.co_name != "read"):
-        time.sleep(0)
+    """Return once that thread is inside a read from its socket, or after ten seconds."""
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        code = sys._current_frames()[thread_id].f_code
+        if code.co_name == "read" and code.co_filename.endswith("_backends/sync.py"):
+            return
 
 
 def stop_when_held(server: ModelServer, gate: str, cancellation: Cancellation) -> threading.Thread:

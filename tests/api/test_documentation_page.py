@@ -1,0 +1,49 @@
+"""The API's documentation in a real Chromium, under the real content policy."""
+
+import shutil
+
+import pytest
+from django.conf import settings
+from django.test import Client
+from playwright.sync_api import expect, sync_playwright
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True, serialized_rollback=True)]
+
+WATCH = """
+window.violations = [];
+document.addEventListener("securitypolicyviolation", (event) =>
+  violations.push([event.violatedDirective, event.blockedURI, event.sourceFile, event.sample].join(" ")));
+"""
+
+
+@pytest.fixture
+def page(live_server, alice):
+    path = shutil.which("chromium") or shutil.which("chromium-browser")
+    if path is None:
+        pytest.skip("Chromium is not installed")
+    browser = Client()
+    browser.force_login(alice)
+    session = {
+        "name": settings.SESSION_COOKIE_NAME,
+        "value": browser.cookies[settings.SESSION_COOKIE_NAME].value,
+        "url": live_server.url,
+    }
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+        context = chromium.new_context()
+        context.add_cookies([session])
+        page = context.new_page()
+        page.add_init_script(WATCH)
+        yield page
+        chromium.close()
+
+
+def test_the_documentation_works_and_violates_no_policy(page, live_server):
+    page.goto(f"{live_server.url}/api/v1/docs")
+
+    expect(page.get_by_text("/api/v1/kinds")).to_be_visible(timeout=20_000)
+    page.get_by_text("/api/v1/kinds").click()
+    page.get_by_role("button", name="Try it out").click()
+    page.get_by_role("button", name="Execute").click()
+    expect(page.get_by_text("rationale").first).to_be_visible()
+    assert page.evaluate("violations") == []

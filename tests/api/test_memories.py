@@ -1,0 +1,321 @@
+"""Memories over REST."""
+
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+from django.utils import timezone
+
+from memoryapp.longterm import operations
+from memoryapp.longterm.models import Memory
+from memoryapp.longterm.operations import Candidate
+from memoryapp.policies.trust import Origin
+from tests.api.requests import assert_problem, send
+
+TEA = {"statement": "Drinks green tea", "key": "drink.favourite"}
+
+
+def remember(api, **changes):
+    return send(api, "POST", "/memories", {**TEA, **changes})
+
+
+@pytest.fixture
+def memory(api):
+    return remember(api).json()
+
+
+def listed(api, query=""):
+    return [item["statement"] for item in send(api, "GET", f"/memories{query}").json()["items"]]
+
+
+def test_something_new_is_added(api):
+    response = remember(api)
+
+    body = response.json()
+    assert response.status_code == 201
+    assert body["outcome"] == "added"
+    assert (body["statement"], body["kind"], body["key"]) == (
+        "Drinks green tea",
+        "preference",
+        "drink.favourite",
+    )
+    assert (body["origin"], body["channel"], body["status"], body["version"]) == (
+        "user_typed",
+        "api",
+        "active",
+        1,
+    )
+
+
+def test_saying_it_again_reinforces_it(api, memory):
+    response = remember(api, statement="drinks GREEN tea.")
+
+    assert response.status_code == 200
+    assert response.json()["outcome"] == "reinforced"
+    assert response.json()["id"] == memory["id"]
+    assert Memory.objects.count() == 1
+
+
+def test_another_value_for_the_key_supersedes_it(api, memory):
+    response = remember(api, statement="Drinks black tea")
+
+    assert response.status_code == 200
+    assert response.json()["outcome"] == "superseded"
+    former = send(api, "GET", f"/memories/{memory['id']}").json()
+    assert (former["status"], former["superseded_by"]) == ("superseded", response.json()["id"])
+    assert former["valid_to"] is not None
+    assert listed(api) == ["Drinks black tea"]
+
+
+def test_a_kind_that_needs_confirmation_waits(api, memory):
+    Memory.objects.get().kind.__class__.objects.filter(slug="decision").update(needs_confirmation=True)
+
+    response = remember(api, statement="Will move to Porto", kind="decision", key="")
+
+    assert response.status_code == 200
+    assert response.json()["outcome"] == "pending"
+    assert listed(api, "?status=pending") == ["Will move to Porto"]
+    assert listed(api) == ["Drinks green tea"]
+
+
+def test_a_value_becomes_part_of_the_statement(api):
+    assert (
+        remember(api, statement="Favourite drink", value="tea").json()["statement"] == "Favourite drink: tea"
+    )
+
+
+def test_a_secret_is_refused_and_not_repeated(api):
+    secret = "sk-ant-api03-" + "Ab1" * 30
+
+    response = remember(api, statement=f"My key is {secret}")
+
+    assert_problem(response, 422, "secret_refused")
+    assert secret not in response.content.decode()
+    assert not Memory.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"statement": ""},
+        {"statement": " ... "},
+        {"statement": "x" * 2_001},
+        {"kind": "nonsense"},
+        {"kind": ""},
+        {"kind": "experience"},
+        {"key": "Not A Key!"},
+        {"key": "k" * 101},
+        {"statement": None},
+        {"statement": 5},
+        {"value": []},
+    ],
+    ids=str,
+)
+def test_what_cannot_be_kept_is_refused_with_a_reason(api, wrong):
+    assert_problem(remember(api, **wrong), 422)
+    assert not Memory.objects.exists()
+
+
+def test_a_memory_has_its_version_as_etag(api, memory):
+    response = send(api, "GET", f"/memories/{memory['id']}")
+
+    assert response["ETag"] == '"1"'
+    assert response.json()["statement"] == "Drinks green tea"
+
+
+@pytest.mark.parametrize("sent", ['"1"', "1", 'W/"1"'])
+def test_an_edit_with_the_version_it_read_is_kept(api, memory, sent):
+    response = send(api, "PATCH", f"/memories/{memory['id']}", {"statement": "Drinks tea"}, If_Match=sent)
+
+    assert response.status_code == 200
+    assert response["ETag"] == '"2"'
+    assert (response.json()["statement"], response.json()["version"]) == ("Drinks tea", 2)
+
+
+def test_an_edit_without_a_version_is_refused(api, memory):
+    refused = send(api, "PATCH", f"/memories/{memory['id']}", {"statement": "Drinks tea"})
+
+    problem = assert_problem(refused, 428, "precondition_required")
+    assert "If-Match" in problem["detail"]
+    assert listed(api) == ["Drinks green tea"]
+
+
+def test_an_edit_of_an_older_version_is_refused_and_names_the_current_one(api, memory):
+    path = f"/memories/{memory['id']}"
+    send(api, "PATCH", path, {"statement": "Drinks tea"}, If_Match='"1"')
+
+    refused = send(api, "PATCH", path, {"statement": "Drinks milk"}, If_Match='"1"')
+
+    assert assert_problem(refused, 412, "stale_version")["version"] == 2
+    assert listed(api) == ["Drinks tea"]
+
+
+@pytest.mark.parametrize("sent", ["*", '"one"', "-1", "1.5", '"1", "2"', "9" * 5_000, "²"])
+def test_a_malformed_version_is_refused(api, memory, sent):
+    refused = send(api, "PATCH", f"/memories/{memory['id']}", {"statement": "Drinks tea"}, If_Match=sent)
+
+    assert_problem(refused, 422)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"confidence": 2}, {"confidence": "NaN"}, {"kind": "nonsense"}, {"key": "A B"}, {"statement": " "}],
+)
+def test_an_edit_that_cannot_be_kept_is_refused(api, memory, change):
+    refused = send(api, "PATCH", f"/memories/{memory['id']}", change, If_Match='"1"')
+
+    assert_problem(refused, 422)
+    assert send(api, "GET", f"/memories/{memory['id']}").json() == {
+        name: value for name, value in memory.items() if name != "outcome"
+    }
+
+
+def test_an_edit_cannot_say_what_another_memory_says(api, memory):
+    other = remember(api, statement="Lives in Porto", key="home.city").json()
+
+    refused = send(api, "PATCH", f"/memories/{other['id']}", {"key": "drink.favourite"}, If_Match='"1"')
+
+    assert_problem(refused, 422)
+
+
+def test_versions_show_what_it_said_before(api, memory):
+    path = f"/memories/{memory['id']}"
+    send(api, "PATCH", path, {"statement": "Drinks tea", "confidence": 0.5}, If_Match='"1"')
+
+    items = send(api, "GET", f"{path}/versions").json()["items"]
+
+    assert [(item["version"], item["statement"], item["changed_by"]) for item in items] == [
+        (2, "Drinks tea", "user"),
+        (1, "Drinks green tea", "user"),
+    ]
+
+
+def test_a_forgotten_memory_is_gone(api, memory):
+    path = f"/memories/{memory['id']}"
+
+    assert send(api, "DELETE", path).status_code == 204
+
+    assert_problem(send(api, "GET", path), 404)
+    assert_problem(send(api, "GET", f"{path}/versions"), 404)
+    assert_problem(send(api, "DELETE", path), 404)
+    assert listed(api) == []
+
+
+def test_forgetting_an_older_version_is_refused(api, memory):
+    path = f"/memories/{memory['id']}"
+    send(api, "PATCH", path, {"statement": "Drinks tea"}, If_Match='"1"')
+
+    assert_problem(send(api, "DELETE", path, If_Match='"1"'), 412, "stale_version")
+
+    assert listed(api) == ["Drinks tea"]
+
+
+def test_an_unknown_memory_is_404(api):
+    assert_problem(send(api, "GET", f"/memories/{uuid4()}"), 404)
+
+
+def test_the_list_is_filtered_by_kind_key_text_and_origin(api, memory):
+    remember(api, statement="Lives in Porto", kind="identity", key="home.city")
+
+    assert listed(api, "?kind=identity") == ["Lives in Porto"]
+    assert listed(api, "?key=drink.favourite") == ["Drinks green tea"]
+    assert listed(api, "?q=GREEN") == ["Drinks green tea"]
+    assert listed(api, "?origin=tool") == []
+
+
+@pytest.mark.parametrize(("sort", "expected"), [("newest", ["two", "one"]), ("oldest", ["one", "two"])])
+def test_the_list_is_sorted(api, sort, expected):
+    for statement in ("one", "two"):
+        remember(api, statement=statement, key="")
+
+    assert listed(api, f"?sort={sort}") == expected
+
+
+def test_what_expires_first_is_listed_first_and_what_never_does_not_at_all(api):
+    for kind, statement in (("preference", "in a year"), ("event", "in half a year"), ("identity", "never")):
+        remember(api, statement=statement, kind=kind, key="")
+
+    assert listed(api, "?sort=expires") == ["in half a year", "in a year"]
+
+
+def test_the_list_can_ask_what_expires_before_a_date(api):
+    for kind, statement in (("preference", "in a year"), ("event", "in half a year")):
+        remember(api, statement=statement, kind=kind, key="")
+    in_nine_months = (timezone.now() + timedelta(days=270)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    assert listed(api, f"?expires_before={in_nine_months}") == ["in half a year"]
+
+
+def test_an_expired_memory_is_listed_only_when_asked_for(api, alice, memory):
+    Memory.objects.update(affirmed_at=timezone.now() - timedelta(days=400))
+
+    assert listed(api) == []
+    assert listed(api, "?status=expired") == ["Drinks green tea"]
+    assert listed(api, "?status=any") == ["Drinks green tea"]
+
+
+@pytest.mark.parametrize("query", ["?sort=sideways", "?status=asleep", "?expires_before=soon", "?limit=many"])
+def test_an_unknown_filter_is_refused_with_the_known_ones(api, query):
+    assert_problem(send(api, "GET", f"/memories{query}"), 422)
+
+
+def test_search_finds_what_answers_and_says_how(api, memory):
+    remember(api, statement="Lives in Porto", key="home.city")
+
+    body = send(api, "POST", "/memories/search", {"query": "Which tea does she drink?"}).json()
+
+    assert body["items"][0]["memory"]["statement"] == "Drinks green tea"
+    assert set(body["items"][0]) == {"memory", "arms", "confidence", "score"}
+
+
+def test_search_finds_nothing_where_nothing_is_known(api):
+    assert send(api, "POST", "/memories/search", {"query": "Which tea?"}).json() == {"items": []}
+
+
+def test_search_never_finds_what_waits_or_is_over(api, alice, memory):
+    remember(api, statement="Drinks black tea")
+    operations.remember(
+        alice.id,
+        Candidate(
+            kind="preference",
+            statement="Drinks poisoned tea",
+            origin=Origin.UNTRUSTED,
+            channel=Memory.Channel.CHAT,
+            said_at=timezone.now(),
+        ),
+    )
+
+    body = send(api, "POST", "/memories/search", {"query": "tea to drink", "limit": 100}).json()
+
+    assert [item["memory"]["statement"] for item in body["items"]] == ["Drinks black tea"]
+
+
+def test_search_gives_at_most_what_was_asked_for(api):
+    for colour in ("green", "black", "white"):
+        remember(api, statement=f"Drinks {colour} tea", key="")
+
+    assert len(send(api, "POST", "/memories/search", {"query": "tea", "limit": 2}).json()["items"]) <= 2
+
+
+@pytest.mark.parametrize(
+    "body",
+    [{"query": ""}, {"query": "x" * 2_001}, {"query": "x", "limit": 0}, {"query": "x", "limit": 101}, {}],
+)
+def test_search_says_what_it_takes(api, body):
+    assert_problem(send(api, "POST", "/memories/search", body), 422)
+
+
+@pytest.mark.parametrize(
+    "query", ["'; DROP TABLE longterm_memory; --", "%_\\", "a & b | !c:*", "💥", "()<->"]
+)
+def test_search_takes_any_text_as_words(api, memory, query):
+    assert send(api, "POST", "/memories/search", {"query": query}).status_code == 200
+
+
+def test_kinds_come_with_their_lifetime_and_its_reason(api):
+    items = send(api, "GET", "/kinds").json()["items"]
+
+    by_slug = {item["slug"]: item for item in items}
+    assert by_slug["preference"]["ttl_days"] == 365
+    assert by_slug["identity"]["ttl_days"] is None
+    assert all(item["rationale"] for item in items)

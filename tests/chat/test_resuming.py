@@ -1,0 +1,255 @@
+"""A worker that is lost: its run goes on exactly where it stood, or ends with what its reader has seen."""
+
+import json
+import re
+
+import pytest
+
+from chat import events, sending, turn
+from chat.tasks import reap_turns
+from memoryapp.longterm import queries as longterm
+from memoryapp.nudges import RUN_TURN
+from memoryapp.redis_client import redis_client
+from memoryapp.scratchpad import operations as scratchpad
+from memoryapp.scratchpad import queries as runs
+from memoryapp.scratchpad.models import Checkpoint
+from memoryapp.transcript import operations as transcript
+from memoryapp.transcript.models import Message
+from tests.modelserver import calls, reply, thinks
+from tests.turns import COMMITTED, answer, ask, claim, expire_lease, fresh, post, published, reply_to, streamed
+
+pytestmark = [COMMITTED, pytest.mark.usefixtures("nudges")]
+
+TEA = "I only drink green tea."
+UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
+
+
+class Killed(BaseException):
+    """Nothing catches it, and nothing is written after it: like SIGKILL."""
+
+
+def script():
+    return (
+        reply(thinks("Two things."), calls("calculate", expression="6 * 7"), calls("calculate", expression="1 / 0")),
+        reply(calls("remember", statement=TEA, quote=TEA, kind="preference"), calls("update_plan", todo=["answer"])),
+        reply("Noted."),
+    )
+
+
+WRITES = 8  # of that run: the message, then per round what was asked for, each step, and the results
+
+
+def kill_at_write(monkeypatch, number):
+    """Let the worker die right after its ``number``-th write to the run, from 0 on."""
+    writes = iter(range(100))
+
+    def dying(write):
+        def wrapped(*args, **options):
+            done = write(*args, **options)
+            if next(writes) == number:
+                raise Killed
+            return done
+
+        return wrapped
+
+    for name in ("checkpoint", "record_step"):
+        monkeypatch.setattr(scratchpad, name, dying(getattr(scratchpad, name)))
+
+
+def lose_worker(posted, monkeypatch, number):
+    with monkeypatch.context() as patched, pytest.raises(Killed):
+        kill_at_write(patched, number)
+        turn.run_turn(claim(posted))
+    expire_lease(posted)
+
+
+def lose_worker_after_text(posted, model):
+    """A worker that said half a sentence and was heard no more."""
+    model.script(reply("Half a thought", end_at=4))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(turn, "_end_failed", lambda *_args, **_options: None)
+        turn.run_turn(claim(posted))
+    expire_lease(posted)
+
+
+def ids_masked(body):
+    text = json.dumps(body)
+    for pattern in (UUID, re.compile(r"toolu_\d+")):
+        seen = {}
+        text = pattern.sub(lambda found, seen=seen: f"id-{seen.setdefault(found[0], len(seen))}", text)
+    return re.sub(r'"signature": "[^"]+"', '"signature": "…"', text)
+
+
+@pytest.mark.parametrize("number", range(WRITES + 1))
+def test_a_run_killed_after_any_write_ends_like_an_undisturbed_one(alice, bob, model, monkeypatch, number):
+    model.script(*script())
+    undisturbed = ask(bob, TEA)
+    wanted = ids_masked(model.calls[-1].body)
+    assert reply_to(undisturbed) == "Noted."
+    model.reset()
+    model.script(*script())
+    disturbed = post(alice, TEA)
+
+    lose_worker(disturbed, monkeypatch, number)
+    reap_turns()
+    answer(disturbed)
+
+    assert ids_masked(model.calls[-1].body) == wanted
+    assert len(model.calls) == 3
+    ended = fresh(disturbed)
+    assert (ended.status, ended.attempt, reply_to(ended)) == ("completed", 3, "Noted.")
+    run = runs.run_of_turn(alice.id, disturbed.id)
+    assert [step.status for step in runs.steps(run)] == ["ok", "error", "ok", "ok"]
+    assert (run.status, run.model_calls) == ("completed", 3)
+    assert run.pad == runs.run_of_turn(bob.id, undisturbed.id).pad
+    [memory] = longterm.memories(alice.id)
+    assert longterm.sources(memory).count() == 1
+    assert streamed(ended) == "Noted."
+
+
+def test_a_tool_killed_between_its_effect_and_its_record_takes_effect_once(alice, model, monkeypatch):
+    model.script(*script()[1:])
+    posted = post(alice, TEA)
+    with monkeypatch.context() as patched, pytest.raises(Killed):
+        patched.setattr(scratchpad, "record_step", lambda *_args, **_options: (_ for _ in ()).throw(Killed))
+        turn.run_turn(claim(posted))
+    expire_lease(posted)
+
+    reap_turns()
+    answer(posted)
+
+    [memory] = longterm.memories(alice.id)
+    assert longterm.sources(memory).count() == 1
+    assert reply_to(posted) == "Noted."
+
+
+def test_what_an_untrusted_tool_brought_taints_the_resumed_run_too(alice, model, monkeypatch):
+    model.script(*script()[1:])
+    posted = post(alice, TEA)
+    lose_worker(posted, monkeypatch, 0)
+    Checkpoint.objects.update(taint="untrusted")
+
+    reap_turns()
+    answer(posted)
+
+    assert list(longterm.memories(alice.id)) == []
+    [memory] = longterm.memories(alice.id, status="pending")
+    assert memory.origin == "untrusted"
+
+
+def test_nothing_shown_means_another_attempt(alice, model, monkeypatch, nudges):
+    posted = post(alice, "Hello")
+    lose_worker(posted, monkeypatch, 0)
+    nudges.clear()
+
+    reap_turns()
+
+    assert fresh(posted).status == "queued"
+    assert nudges == [(RUN_TURN, posted.id)]
+
+
+def test_attempts_that_show_nothing_are_bounded_and_then_end_visibly(alice, model, monkeypatch, configure):
+    configure(STRATA_TURN_MAX_ATTEMPTS="2")
+    posted = post(alice, "Hello")
+    for number in range(2):
+        with monkeypatch.context() as patched, pytest.raises(Killed):
+            patched.setattr(turn, "_begin", lambda *_args, **_options: (_ for _ in ()).throw(Killed))
+            turn.run_turn(claim(posted))
+        expire_lease(posted)
+        reap_turns()
+        assert fresh(posted).status == ("interrupted" if number else "queued")
+
+    assert fresh(posted).error_code == "worker_lost"
+    assert published(posted)[-1] == {"type": "end", "status": "interrupted"}
+
+
+def test_text_that_was_shown_is_kept_and_the_turn_ends_interrupted(alice, model):
+    posted = post(alice, "Hello")
+    lose_worker_after_text(posted, model)
+
+    reap_turns()
+
+    ended = fresh(posted)
+    assert (ended.status, ended.error_code) == ("interrupted", "worker_lost")
+    assert reply_to(posted) == streamed(posted) == "Half a t"
+    assert published(posted)[-1] == {"type": "end", "status": "interrupted"}
+    assert runs.run_of_turn(alice.id, posted.id).status == "failed"
+
+
+def test_text_is_kept_from_the_database_when_redis_was_flushed(alice, model):
+    posted = post(alice, "Hello")
+    model.script(reply("Half a thought", end_at=4))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(turn, "_end_failed", lambda *_args, **_options: None)
+        held = claim(posted)
+        turn.run_turn(held)
+    transcript.renew_lease(held, partial_text="Half a")
+    redis_client().flushdb()
+    expire_lease(posted)
+
+    reap_turns()
+
+    assert fresh(posted).status == "interrupted"
+    assert reply_to(posted) == "Half a"
+
+
+def test_an_interrupted_turn_is_answered_when_tried_again(alice, model):
+    posted = post(alice, "Hello")
+    lose_worker_after_text(posted, model)
+    reap_turns()
+
+    sending.retry(alice, posted.id)
+    answer(posted)
+
+    assert fresh(posted).status == "completed"
+    assert reply_to(posted) == streamed(posted) == "You said: Hello"
+    assert Message.objects.filter(turn=posted, role="assistant").count() == 1
+
+
+def test_a_turn_that_someone_stopped_is_not_run_again(alice, model, monkeypatch):
+    posted = post(alice, "Hello")
+    lose_worker(posted, monkeypatch, 0)
+    transcript.request_stop(alice.id, posted.id)
+
+    reap_turns()
+
+    assert fresh(posted).status == "cancelled"
+    assert published(posted)[-1] == {"type": "end", "status": "cancelled"}
+
+
+def test_a_turn_whose_lease_holds_is_left_alone(alice, model):
+    posted = post(alice, "Hello")
+    claim(posted)
+
+    reap_turns()
+
+    assert (fresh(posted).status, fresh(posted).attempt) == ("running", 1)
+
+
+def test_one_turn_that_cannot_be_reaped_does_not_keep_the_others_waiting(alice, model, monkeypatch, caplog):
+    first, second = post(alice, "one"), post(alice, "two")
+    for posted in (first, second):
+        lose_worker(posted, monkeypatch, 0)
+    streamed_text = events.streamed_text
+
+    def broken(turn_id, **options):
+        if turn_id == first.id:
+            raise ValueError
+        return streamed_text(turn_id, **options)
+
+    monkeypatch.setattr(events, "streamed_text", broken)
+
+    reap_turns()
+
+    assert fresh(second).status == "queued"
+    assert "could not be taken over" in caplog.text
+
+
+def test_a_lost_nudge_is_made_good(alice, nudges):
+    posted = post(alice, "Hello")
+    expire_lease(posted)
+    nudges.clear()
+
+    reap_turns()
+
+    assert nudges == [(RUN_TURN, posted.id)]

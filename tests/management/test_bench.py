@@ -1,0 +1,68 @@
+"""``manage.py bench``: figures with goals, for people and for programs, and nothing left afterwards."""
+
+import json
+import tempfile
+from pathlib import Path
+
+import psutil
+import pytest
+from django.core.management import CommandError, call_command
+
+from memoryapp.bench import load, report
+from memoryapp.bench.report import Row
+
+
+def test_a_goal_is_the_most_a_figure_may_be():
+    assert Row("start", 10, "s", 10).is_met is True
+    assert Row("start", 10.1, "s", 10).is_met is False
+    assert Row("memory", 900, "MB").is_met is None
+
+
+def test_programs_get_one_line_of_json():
+    rows = [Row("start", 1.234, "s", 10), Row("memory", 900, "MB")]
+
+    assert json.loads(report.as_json(rows)) == {
+        "rows": [
+            {"name": "start", "value": 1.23, "unit": "s", "goal": 10, "met": True},
+            {"name": "memory", "value": 900, "unit": "MB", "goal": None, "met": None},
+        ]
+    }
+    assert "\n" not in report.as_json(rows)
+
+
+def test_people_get_a_table_that_says_what_was_missed():
+    table = report.table([Row("start", 12, "s", 10), Row("memory", 900, "MB")])
+
+    assert table.splitlines() == ["start        12.0 s   ✗ goal: at most 10", "memory      900.0 MB"]
+
+
+def test_an_unknown_bench_is_told_which_there_are():
+    with pytest.raises(CommandError, match=r"There is no bench 'recal'\. There are: load\."):
+        call_command("bench", "recal")
+
+
+@pytest.mark.stack
+def test_load_measures_a_real_installation_and_leaves_nothing_behind(monkeypatch):
+    monkeypatch.setattr(load, "WARM_UP_TURNS", 1)
+    monkeypatch.setattr(load, "TURNS", 2)
+    monkeypatch.setattr(load, "STREAMS", 3)
+    before = set(Path(tempfile.gettempdir()).glob("strata-bench-*"))
+
+    rows = {row.name: row for row in load.run(lambda _: None)}
+
+    assert rows["first start, packages installed"].value > rows["later start"].value > 0
+    assert rows["POST to the model's request, p50"].value > 0
+    assert rows["idle memory, used"].value > rows["idle memory, fresh"].value > 100
+    assert {name.strip() for name in rows if name.startswith("  ")} == {
+        "supervisor",
+        "web",
+        "worker-turns",
+        "worker-memory",
+        "beat",
+        "postgres",
+        "valkey",
+    }
+    assert rows["database connections held by 3 open streams"].value == 0
+    assert rows["of them broken"].value == 0
+    assert not any("manage.py" in " ".join(child.cmdline()) for child in psutil.Process().children())
+    assert set(Path(tempfile.gettempdir()).glob("strata-bench-*")) == before

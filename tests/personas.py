@@ -1,0 +1,29 @@
+"""The people of the tests: alice owns, bob must never see alice's rows, carol is staff.
+
+The anonymous visitor is pytest-django's ``client``. A test that commits (``transaction=True``) also asks for
+``serialized_rollback=True``, or the flush after it takes the kinds away that the migrations wrote.
+"""
+
+import pytest
+
+from memoryapp.accounts.models import User
+
+
+def person(name: str, **fields: object) -> User:
+    """A new account that can sign in with the password ``<name>-password``."""
+    return User.objects.create_user(name, password=f"{name}-password", **fields)
+
+
+@pytest.fixture
+def alice(db) -> User:
+    return person("alice")
+
+
+@pytest.fixture
+def bob(db) -> User:
+    return person("bob")
+
+
+@pytest.fixture
+def carol(db) -> User:
+    return person("carol", is_staff=True)

@@ -1,0 +1,3 @@
+from tests.turns import configure, nudges
+
+__all__ = ["configure", "nudges"]

@@ -1,0 +1,168 @@
+"""One row of everything for a person, each holding the same word, to be looked for where it must not be."""
+
+from dataclasses import dataclass
+from uuid import UUID, uuid4
+
+from django.apps import apps
+from django.core import serializers
+from django.utils import timezone
+
+from memoryapp.accounts import operations as accounts
+from memoryapp.accounts.models import User
+from memoryapp.context.models import ContextSnapshot
+from memoryapp.lifecycle.models import LifecycleRun
+from memoryapp.lifecycle.operations import logged
+from memoryapp.llm.base import Usage
+from memoryapp.longterm import operations as longterm
+from memoryapp.longterm.models import Experience, Memory
+from memoryapp.longterm.operations import Candidate, Source
+from memoryapp.policies.trust import Origin
+from memoryapp.scratchpad import operations as scratchpad
+from memoryapp.scratchpad.models import Checkpoint, Run, Step
+from memoryapp.scratchpad.operations import StepRecord
+from memoryapp.scratchpad.pad import Pad
+from memoryapp.transcript import operations as transcript
+from memoryapp.transcript import queries
+from memoryapp.transcript.models import Message, Summary, Turn
+
+CONTENT = "marmalade"
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """The ids that addresses take, by the name that the addresses give them."""
+
+    conversation_id: UUID
+    turn_id: UUID
+    run_id: UUID
+    memory_id: UUID
+    token_id: UUID
+
+
+def everything_of(user: User) -> World:
+    """A conversation with a finished turn, its run, summary and context; memories; a token; a sign-in link."""
+    now = timezone.now()
+    conversation = transcript.start_conversation(user, now=now, title=f"About {CONTENT}")
+    turn = finished_turn(
+        user, conversation.id, text=f"I like {CONTENT}.", reply=f"I will remember {CONTENT}."
+    )
+    transcript.add_summary(
+        conversation,
+        replaces=None,
+        last_seq=1,
+        text=f"The user likes {CONTENT}.",
+        method=Summary.Method.MODEL,
+        model="offline",
+        tokens_before=100,
+        tokens_after=10,
+    )
+    memory = longterm.remember(user.id, _said(turn, f"Likes {CONTENT}", key="food.breakfast")).memory
+    longterm.edit(user.id, memory.id, version=1, now=now, statement=f"Likes bitter {CONTENT}")
+    forgotten = longterm.remember(user.id, _said(turn, f"Hated {CONTENT}")).memory
+    longterm.forget(user.id, forgotten.id, now=now)
+    run = Run.objects.get(turn=turn)
+    longterm.record_experience(
+        user_id=user.id,
+        run_id=run.id,
+        goal=CONTENT,
+        tools=["recall"],
+        outcome=Experience.Outcome.SUCCEEDED,
+        worked=CONTENT,
+        avoid=CONTENT,
+        origin=Origin.MODEL_INFERRED,
+        now=now,
+    )
+    Checkpoint.objects.create(user=user, run=run, number=1, delta=[{"text": CONTENT}], taint="user_typed")
+    ContextSnapshot.objects.create(
+        user=user,
+        turn=turn,
+        attempt=1,
+        call=1,
+        window_tokens=1000,
+        reserve_output_tokens=100,
+        sections=[{"name": "system", "tokens": 5, "cached": True}],
+        recalled=[_recalled(memory)],
+    )
+    logged(LifecycleRun.Job.EMBEDDING, lambda: 1, user_id=user.id)
+    token, _ = accounts.create_token(user, name="laptop", now=now)
+    accounts.create_sign_in_link(user)
+    return World(conversation.id, turn.id, run.id, memory.id, token.id)
+
+
+def posted_turn(user: User, conversation_id: UUID, text: str = "Hello") -> Turn:
+    turn, _ = transcript.post_turn(
+        user, conversation_id, text=text, idempotency_key=str(uuid4()), now=timezone.now()
+    )
+    return turn
+
+
+def finished_turn(user: User, conversation_id: UUID, *, text: str, reply: str) -> Turn:
+    """A turn with one step, answered."""
+    turn = posted_turn(user, conversation_id, text)
+    claim = transcript.claim_turn(turn.id)
+    assert claim
+    run = scratchpad.open_run(user_id=user.id, turn_id=turn.id, goal=text, attempt=claim.attempt)
+    step = StepRecord(
+        tool_use_id="call-1",
+        action="recall",
+        arguments={"query": text},
+        observation=reply,
+        status=Step.Status.OK,
+        tokens=7,
+        duration_ms=3,
+        origin=Origin.TOOL,
+    )
+    scratchpad.record_step(run, step, pad=Pad(goal=text).with_done(reply), attempt=claim.attempt)
+    scratchpad.close_run(turn.id, attempt=claim.attempt, status=Run.Status.COMPLETED)
+    usage = Usage(input_tokens=10, output_tokens=5)
+    transcript.finish_turn(claim, reply=reply, model="offline", usage=usage)
+    return queries.get_turn(user.id, turn.id)
+
+
+def failed_turn(user: User, conversation_id: UUID) -> Turn:
+    turn = posted_turn(user, conversation_id)
+    claim = transcript.claim_turn(turn.id)
+    assert claim
+    transcript.fail_turn(
+        claim,
+        status=Turn.Status.FAILED,
+        partial_text="I was about to",
+        code="model_unavailable",
+        message="The model is away.",
+    )
+    return queries.get_turn(user.id, turn.id)
+
+
+def rows_of(user: User) -> dict[str, str]:
+    """Everything stored about a person, table by table, to compare before and after."""
+    found = {"user": serializers.serialize("json", User.objects.filter(id=user.id))}
+    for model in apps.get_models():
+        if any(field.name == "user" and field.related_model is User for field in model._meta.fields):
+            rows = model._default_manager.filter(user=user).order_by("pk")
+            found[model._meta.label] = serializers.serialize("json", rows)
+    return found
+
+
+def _said(turn: Turn, statement: str, *, key: str = "") -> Candidate:
+    message = turn.messages.get(role=Message.Role.USER)
+    return Candidate(
+        kind="preference",
+        statement=statement,
+        key=key,
+        origin=Origin.USER_TYPED,
+        channel=Memory.Channel.CHAT,
+        said_at=timezone.now(),
+        quote=CONTENT,
+        source=Source(message.id, message.text),
+    )
+
+
+def _recalled(memory: Memory) -> dict[str, object]:
+    return {
+        "memory_id": str(memory.id),
+        "arms": {"cosine": 0.5, "overlap": 0.5},
+        "confidence": 0.9,
+        "score": 0.9,
+        "included": True,
+        "reason": "relevant",
+    }
