@@ -12,7 +12,7 @@ BIN := $(VENV)/bin
 # Debian's python3 comes without pip and ensurepip, and apt needs root; a wheel runs as it is.
 PIP_WHEEL := $(wildcard .bootstrap/pip-*.whl)
 # Nothing but what the lock names by hash, and nothing is compiled.
-PIP_INSTALL := $(BIN)/python $(PIP_WHEEL)/pip install --quiet --disable-pip-version-check --no-input \
+PIP_INSTALL := $(BIN)/python $(PIP_WHEEL)/pip install --quiet --quiet --disable-pip-version-check --no-input \
 	--require-hashes --only-binary :all:
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock'

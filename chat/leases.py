@@ -57,6 +57,8 @@ class LeaseKeeper:
                 self._held.pop(claim, None)
 
     def _run(self) -> None:
+        # Waits first: a turn's beginning is when it is most in a hurry, and there is nothing to renew yet.
+        time.sleep(STOP_POLL_S)
         while held := self._current():
             try:
                 self._look_after(held)

@@ -1,17 +1,20 @@
-"""Celery, queue "turns" and the reaper. Postgres decides who runs what; these only get woken."""
+"""Celery, queue "turns", and what a worker does beside its tasks.
 
-import logging
+Postgres decides who runs what; a task only wakes a worker.
+"""
+
+import threading
+from typing import Any
 from uuid import UUID
 
 from celery import shared_task
+from celery.signals import worker_ready
 
-from chat import events
-from chat.turn import end_cancelled, end_interrupted
+from chat.reaper import start_reaping
 from chat.turn import run_turn as answer
+from memoryapp.conf import get_conf
+from memoryapp.llm.registry import get_chat_model
 from memoryapp.transcript import operations as transcript
-from memoryapp.transcript import queries
-
-logger = logging.getLogger(__name__)
 
 
 @shared_task
@@ -22,29 +25,15 @@ def run_turn(turn_id: str) -> None:
         answer(claim)
 
 
-@shared_task
-def reap_turns() -> None:
-    """Take over turns whose worker went silent, and wake queued turns whose nudge was lost."""
-    for turn_id in queries.expired_leases():
-        try:
-            _take_over(turn_id)
-        except Exception:  # one turn must not keep the others from being taken over
-            logger.exception("Turn %s could not be taken over", turn_id)
-    transcript.wake_overdue()
+@worker_ready.connect
+def begin(sender: Any, **_options: object) -> None:
+    """Start what every worker does, and make ready in time what the first turn would have to wait for."""
+    start_reaping()
+    if "turns" in sender.app.amqp.queues.consume_from:
+        # Importing the SDK takes a second, and asking for the limits one call.
+        warm_up = threading.Thread(target=_warm_up, name="warm-up", daemon=True)
+        warm_up.start()
 
 
-def _take_over(turn_id: UUID) -> None:
-    """Nothing shown and attempts left: run it again. Else end it, keeping what its reader has seen."""
-    claim = transcript.take_over(turn_id)
-    if claim is None:
-        return
-    turn = queries.turn_for_worker(turn_id)
-    lost_attempt = claim.attempt - 1
-    seen = max(events.streamed_text(turn_id, attempt=lost_attempt), turn.partial_text, key=len)
-    logger.warning("Turn %s lost its worker in attempt %s.", turn_id, lost_attempt)
-    if turn.stop_requested_at:
-        end_cancelled(claim, seen)
-    elif seen or turn.attempts_left == 0:
-        end_interrupted(claim, seen)
-    else:
-        transcript.hand_back(claim)
+def _warm_up() -> None:
+    get_chat_model().limits(get_conf().chat_model)

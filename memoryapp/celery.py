@@ -6,8 +6,6 @@ from urllib.parse import parse_qs, urlsplit
 from celery import Celery
 from django.conf import settings
 
-from memoryapp.conf import get_conf
-
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memoryapp.settings.dev")
 
 
@@ -46,9 +44,6 @@ app.conf.update(
     task_publish_retry_policy={"max_retries": 1, "interval_start": 0.1},
     worker_hijack_root_logger=False,
     timezone="UTC",
-    beat_schedule={
-        "reap-turns": {"task": "chat.tasks.reap_turns", "schedule": get_conf().reap_interval_s},
-        "sweep-memory": {"task": "memoryapp.lifecycle.tasks.sweep", "schedule": 60.0},
-    },
+    beat_schedule={"sweep-memory": {"task": "memoryapp.lifecycle.tasks.sweep", "schedule": 60.0}},
 )
 app.autodiscover_tasks(["chat", "memoryapp.lifecycle"])

@@ -5,7 +5,6 @@ Names stand here as strings, so that a tier can wake the write path without impo
 """
 
 import logging
-from functools import partial
 from uuid import UUID
 
 from celery import current_app
@@ -21,7 +20,8 @@ AFTER_TURN = "memoryapp.lifecycle.tasks.after_turn"
 
 def nudge(task_name: str, row_id: UUID) -> None:
     """Send ``task_name(row_id)`` once the current transaction has committed (at once outside one)."""
-    transaction.on_commit(partial(_send, task_name, row_id))
+    # Robust: what was committed stays so, and its sender must not read an error, whatever the broker says.
+    transaction.on_commit(lambda: _send(task_name, row_id), robust=True)
 
 
 def _send(task_name: str, row_id: UUID) -> None:

@@ -11,8 +11,8 @@ from memoryapp.accounts.models import ApiToken, SignInLink, User
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
 
 
-class _Issued(admin.ModelAdmin):
-    """Rows whose secret is shown when they are made, which a form cannot do."""
+class RecordAdmin(admin.ModelAdmin):
+    """Rows that the application makes: an admin looks at them, and adds none by a form."""
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002  # Django's signature
         return False
@@ -25,12 +25,12 @@ class PersonAdmin(UserAdmin):
 
 
 @admin.register(ApiToken)
-class ApiTokenAdmin(_Issued):
+class ApiTokenAdmin(RecordAdmin):
     list_display = ("prefix", "user", "name", "created_at", "expires_at", "last_used_at", "revoked_at")
     readonly_fields = ("user", "prefix", "digest", "created_at", "last_used_at")
 
 
 @admin.register(SignInLink)
-class SignInLinkAdmin(_Issued):
+class SignInLinkAdmin(RecordAdmin):
     list_display = ("id", "user", "created_at", "expires_at", "used_at")
     readonly_fields = ("user", "digest", "created_at", "used_at")

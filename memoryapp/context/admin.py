@@ -1,9 +1,10 @@
 from django.contrib import admin
 
+from memoryapp.accounts.admin import RecordAdmin
 from memoryapp.context.models import ContextSnapshot
 
 
 @admin.register(ContextSnapshot)
-class ContextSnapshotAdmin(admin.ModelAdmin):
+class ContextSnapshotAdmin(RecordAdmin):
     list_display = ("id", "user", "turn", "attempt", "call", "reported_input_tokens", "created_at")
     readonly_fields = ("user", "turn", "attempt", "call", "sections", "recalled")

@@ -136,11 +136,19 @@ def _history(summary: Summary | None, spoken: Sequence[SpokenTurn]) -> list[Mode
     opening = (Text(sections.conversation_summary(summary.text)),) if summary else ()
     for said in spoken:
         messages.append(ModelMessage("user", (*opening, Text(said.user_text))))
-        messages.append(ModelMessage("assistant", (Text(said.reply.strip() or sections.NOT_DELIVERED),)))
+        messages.append(ModelMessage("assistant", (Text(_reply(said)),)))
         opening = ()
     if opening:
         messages.append(ModelMessage("user", opening))
     return messages
+
+
+def _reply(said: SpokenTurn) -> str:
+    """What the reader saw of it; the model must not take half a reply for the whole."""
+    reply = said.reply.strip()
+    if not reply:
+        return sections.NOT_DELIVERED
+    return reply if said.is_whole else f"{reply}\n\n{sections.CUT_OFF}"
 
 
 def _marked(messages: Sequence[ModelMessage]) -> tuple[ModelMessage, ...]:

@@ -86,6 +86,8 @@ def search(
     user_id: UUID, question: str, *, now: datetime, limit: int, skip: set[UUID] | None = None
 ) -> Sequence[Considered]:
     """Candidates by meaning and by words, best first, each judged against the cutoff."""
+    if not longterm.has_live(user_id):
+        return []  # embedding the question would be half of what a short turn costs
     question = _UNSEARCHABLE.sub(" ", question[:QUERY_MAX_CHARS])
     embedder = get_embedder()
     matches = search_memories(

@@ -1,10 +1,11 @@
 from django.contrib import admin
 
+from memoryapp.accounts.admin import RecordAdmin
 from memoryapp.lifecycle.models import LifecycleRun
 
 
 @admin.register(LifecycleRun)
-class LifecycleRunAdmin(admin.ModelAdmin):
+class LifecycleRunAdmin(RecordAdmin):
     list_display = (
         "job",
         "user",

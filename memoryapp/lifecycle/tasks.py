@@ -4,6 +4,7 @@ import logging
 from uuid import UUID
 
 from celery import shared_task
+from django.core.exceptions import ObjectDoesNotExist
 from django.utils import timezone
 
 from memoryapp.embeddings.base import EmbedderUnavailable
@@ -29,7 +30,10 @@ def embed_memories(memory_id: str) -> None:
 @shared_task
 def after_turn(turn_id: str) -> None:
     """What follows a finished turn: its run may have taught something, its conversation may have grown too long."""
-    turn = transcript.turn_for_worker(UUID(turn_id))
+    try:
+        turn = transcript.turn_for_worker(UUID(turn_id))
+    except ObjectDoesNotExist:
+        return  # its conversation was deleted meanwhile
     if turn.conversation.save_memory:
         operations.logged(
             LifecycleRun.Job.PROMOTION,

@@ -1,5 +1,6 @@
 from django.contrib import admin
 
+from memoryapp.accounts.admin import RecordAdmin
 from memoryapp.longterm.models import Experience, Kind, Memory, MemorySource, MemoryVersion, Tombstone
 
 
@@ -19,7 +20,7 @@ class KindAdmin(admin.ModelAdmin):
 
 
 @admin.register(Memory)
-class MemoryAdmin(admin.ModelAdmin):
+class MemoryAdmin(RecordAdmin):
     """Rows without what they say: reading other people's memories is not an admin's daily work."""
 
     list_display = (
@@ -49,27 +50,27 @@ class MemoryAdmin(admin.ModelAdmin):
 
 
 @admin.register(MemoryVersion)
-class MemoryVersionAdmin(admin.ModelAdmin):
+class MemoryVersionAdmin(RecordAdmin):
     list_display = ("id", "user", "memory", "version", "changed_by", "recorded_at")
     fields = ("user", "memory", "version", "changed_by", "reason")
     readonly_fields = fields
 
 
 @admin.register(MemorySource)
-class MemorySourceAdmin(admin.ModelAdmin):
+class MemorySourceAdmin(RecordAdmin):
     list_display = ("id", "user", "memory", "origin", "outcome", "said_at")
     fields = ("user", "memory", "message", "origin", "outcome", "said_at")
     readonly_fields = fields
 
 
 @admin.register(Experience)
-class ExperienceAdmin(admin.ModelAdmin):
+class ExperienceAdmin(RecordAdmin):
     list_display = ("id", "user", "outcome", "origin", "confidence", "recorded_at")
     fields = ("user", "source_run", "outcome", "origin", "confidence")
     readonly_fields = ("user", "source_run", "outcome", "origin")
 
 
 @admin.register(Tombstone)
-class TombstoneAdmin(admin.ModelAdmin):
+class TombstoneAdmin(RecordAdmin):
     list_display = ("id", "user", "memory_id", "created_at", "expires_at")
     readonly_fields = ("user", "memory_id", "digest", "created_at", "expires_at")

@@ -45,6 +45,10 @@ class Kind(models.Model):
 
     class Meta:
         constraints: ClassVar = [
+            # Runs and experiences find their rule by subject: there is one of each.
+            models.UniqueConstraint(
+                fields=["subject"], condition=~Q(subject="statement"), name="kind_one_per_subject"
+            ),
             models.CheckConstraint(
                 condition=Q(min_confidence__range=(0, 1)), name="kind_min_confidence_range"
             ),
@@ -56,23 +60,26 @@ class Kind(models.Model):
         return self.label
 
 
+def _fades_at(expires_at: models.Expression | F, is_kept: models.Expression | F) -> models.Func:
+    """Of a row with ``affirmed_at``, a kind and a user."""
+    return models.Func(
+        F("affirmed_at"),
+        F("kind__ttl_days"),
+        expires_at,
+        is_kept,
+        F("user__time_zone"),
+        function="memory_fades_at",
+        output_field=models.DateTimeField(),
+    )
+
+
 class MemoryQuerySet(models.QuerySet["Memory"]):
     def for_user(self, user_id: UUID) -> "MemoryQuerySet":
         return self.filter(user_id=user_id)
 
     def with_expiry(self) -> "MemoryQuerySet":
         """Adds ``fades_at``: the moment after which the row is never read (None: kept for ever)."""
-        return self.annotate(
-            fades_at=models.Func(
-                F("affirmed_at"),
-                F("kind__ttl_days"),
-                F("expires_at"),
-                F("is_kept"),
-                F("user__time_zone"),
-                function="memory_fades_at",
-                output_field=models.DateTimeField(),
-            )
-        )
+        return self.annotate(fades_at=_fades_at(F("expires_at"), F("is_kept")))
 
     def live(self) -> "MemoryQuerySet":
         """What may be recalled: active and not faded, by the database's clock, whether or not a sweep ran."""
@@ -233,6 +240,13 @@ class MemorySource(models.Model):
         return f"source {self.id} of memory {self.memory_id}"
 
 
+class ExperienceQuerySet(models.QuerySet["Experience"]):
+    def with_expiry(self) -> "ExperienceQuerySet":
+        """Adds ``fades_at``; an experience follows its kind, nobody keeps one or gives it a date."""
+        never = models.Value(None, output_field=models.DateTimeField())
+        return self.annotate(fades_at=_fades_at(never, models.Value(value=False)))
+
+
 class Experience(models.Model):
     """What a finished run taught: goal, tools, outcome, what worked and what to avoid."""
 
@@ -257,6 +271,8 @@ class Experience(models.Model):
     affirmed_at = models.DateTimeField()
     embedding = VectorField(null=True, blank=True)
     embedding_model = models.CharField(max_length=100, blank=True)
+
+    objects = ExperienceQuerySet.as_manager()
 
     class Meta:
         constraints: ClassVar = [

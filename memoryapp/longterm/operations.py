@@ -28,6 +28,8 @@ from memoryapp.policies.reconciliation import Known, Outcome
 from memoryapp.policies.secrets import find_secret
 from memoryapp.policies.trust import INITIAL_CONFIDENCE, Origin
 
+SWEEP_ROWS = 1_000  # of each sort in one transaction; the next sweep is a minute away
+
 
 class SecretRefusedError(InvalidInputError):
     """The statement holds a secret; ``details["found"]`` says which sort, never the text."""
@@ -217,9 +219,11 @@ def store_embedding(memory_id: UUID, *, version: int, embedding: list[float], mo
 def delete_faded() -> int:
     """Delete for good what no query reads any more; returns how many rows."""
     with transaction.atomic(durable=True):
-        ids = list(queries.faded().values_list("id", flat=True)[:1000])
+        ids = list(queries.faded().values_list("id", flat=True)[:SWEEP_ROWS])
         Memory.objects.filter(id__in=ids).delete()
-    return len(ids)
+        experiences = list(queries.faded_experiences().values_list("id", flat=True)[:SWEEP_ROWS])
+        Experience.objects.filter(id__in=experiences).delete()
+    return len(ids) + len(experiences)
 
 
 def record_experience(

@@ -100,6 +100,11 @@ def always_used(user_id: UUID) -> Sequence[Memory]:
     )
 
 
+def has_live(user_id: UUID) -> bool:
+    """Whether there is anything that a search could find."""
+    return Memory.objects.for_user(user_id).live().exists()
+
+
 def live_by_ids(user_id: UUID, ids: Iterable[UUID]) -> dict[UUID, Memory]:
     rows = Memory.objects.for_user(user_id).live().filter(id__in=list(ids)).select_related("kind")
     return {memory.id: memory for memory in rows}
@@ -174,7 +179,14 @@ def faded() -> MemoryQuerySet:
 
 
 def experiences(user_id: UUID) -> QuerySet[Experience]:
-    return Experience.objects.filter(user_id=user_id).order_by("-recorded_at", "-id")
+    """Those that have not faded, newest first."""
+    rows = Experience.objects.filter(user_id=user_id).with_expiry()
+    return rows.filter(Q(fades_at=None) | Q(fades_at__gt=Now())).order_by("-recorded_at", "-id")
+
+
+def faded_experiences() -> QuerySet[Experience]:
+    """Of anyone: for the sweep."""
+    return Experience.objects.with_expiry().filter(Q(fades_at__lte=Now()))
 
 
 def count(user_id: UUID) -> int:

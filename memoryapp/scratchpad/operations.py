@@ -96,13 +96,18 @@ def checkpoint(
     attempt: int,
     usage: Usage | None = None,
 ) -> None:
-    """Keep what was added to the prompt, and the pad as it stands. ``usage``: of the model call that said it."""
+    """Keep what was added to the prompt, and the pad as it stands. ``usage``: of the model call that said it.
+
+    A checkpoint of this number that stands already stays as it is, and nothing is counted twice.
+    """
     spent = usage or Usage()
     with transaction.atomic(durable=True):
         _fence(run, attempt)
-        Checkpoint.objects.get_or_create(
+        _, is_new = Checkpoint.objects.get_or_create(
             user_id=run.user_id, run=run, number=number, defaults={"delta": list(delta), "taint": taint}
         )
+        if not is_new:
+            return
         Run.objects.filter(id=run.id).update(
             pad=pad.to_json(),
             model_calls=F("model_calls") + (1 if usage else 0),

@@ -1,10 +1,11 @@
 from django.contrib import admin
 
+from memoryapp.accounts.admin import RecordAdmin
 from memoryapp.transcript.models import Conversation, Message, Summary, Turn
 
 
 @admin.register(Conversation)
-class ConversationAdmin(admin.ModelAdmin):
+class ConversationAdmin(RecordAdmin):
     """Titles are content: the list shows ids."""
 
     list_display = ("id", "user", "last_seq", "created_at", "updated_at")
@@ -13,7 +14,7 @@ class ConversationAdmin(admin.ModelAdmin):
 
 
 @admin.register(Turn)
-class TurnAdmin(admin.ModelAdmin):
+class TurnAdmin(RecordAdmin):
     list_display = ("id", "user", "seq", "status", "attempt", "error_code", "created_at", "finished_at")
     list_filter = ("status",)
     exclude = ("partial_text",)
@@ -21,14 +22,14 @@ class TurnAdmin(admin.ModelAdmin):
 
 
 @admin.register(Message)
-class MessageAdmin(admin.ModelAdmin):
+class MessageAdmin(RecordAdmin):
     list_display = ("id", "user", "turn", "role", "created_at")
     fields = ("user", "turn", "role", "created_at")
     readonly_fields = fields
 
 
 @admin.register(Summary)
-class SummaryAdmin(admin.ModelAdmin):
+class SummaryAdmin(RecordAdmin):
     list_display = ("id", "user", "conversation", "version", "last_seq", "method", "is_stale", "created_at")
     exclude = ("text",)
     readonly_fields = ("user", "conversation", "version", "last_seq", "method", "model")

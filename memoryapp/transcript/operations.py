@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
-from django.db.models import DateTimeField, ExpressionWrapper, F, QuerySet
+from django.db.models import DateTimeField, Exists, ExpressionWrapper, F, OuterRef, QuerySet
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
 
@@ -164,30 +164,27 @@ def record_turn(
 def claim_turn(turn_id: UUID) -> Claim | None:
     """Take the turn, or None when it is not this worker's to run.
 
-    It must be queued and first in line in its conversation. Two workers may try: the conditional update and
-    the constraint of one running turn per conversation let one through.
+    It must be queued and first in line in its conversation. Two workers may try: the row's lock and the constraint
+    of one running turn per conversation let one through.
     """
-    turn = Turn.objects.filter(id=turn_id).only("conversation_id", "seq").first()
-    if turn is None:
-        return None
     earlier = Turn.objects.filter(
-        conversation_id=turn.conversation_id, seq__lt=turn.seq, status__in=Turn.LIVE
+        conversation=OuterRef("conversation"), seq__lt=OuterRef("seq"), status__in=Turn.LIVE
     )
+    mine = Turn.objects.filter(~Exists(earlier), id=turn_id, status=Turn.Status.QUEUED, attempts_left__gt=0)
     try:
         with transaction.atomic(durable=True):
-            if earlier.exists():
+            attempt = mine.select_for_update().values_list("attempt", flat=True).first()
+            if attempt is None:
                 return None
-            claimed = Turn.objects.filter(id=turn_id, status=Turn.Status.QUEUED, attempts_left__gt=0).update(
+            Turn.objects.filter(id=turn_id).update(
                 status=Turn.Status.RUNNING,
-                attempt=F("attempt") + 1,
+                attempt=attempt + 1,
                 attempts_left=F("attempts_left") - 1,
                 lease_until=_lease_end(),
                 started_at=Now(),
                 epoch_at_start=User.objects.filter(turns=turn_id).values("memory_epoch")[:1],
             )
-            if claimed != 1:
-                return None
-            return Claim(turn_id, Turn.objects.values_list("attempt", flat=True).get(id=turn_id))
+            return Claim(turn_id, attempt + 1)
     except IntegrityError:  # turn_one_running: another turn of this conversation was claimed just now
         return None
 

@@ -14,7 +14,10 @@ from memoryapp.transcript.models import Conversation, Message, Summary, Turn
 
 @dataclass(frozen=True, slots=True)
 class SpokenTurn:
-    """A turn as it is said again to the model: text only. ``reply`` is empty when there was none."""
+    """A turn as it is said again to the model: text only.
+
+    ``reply`` is empty when there was none, and ``is_whole`` false when it ended before the model had finished it.
+    """
 
     turn_id: UUID
     seq: int
@@ -22,6 +25,7 @@ class SpokenTurn:
     user_text: str
     reply: str
     said_at: datetime
+    is_whole: bool
 
 
 def conversations(user_id: UUID) -> QuerySet[Conversation]:
@@ -167,4 +171,5 @@ def count(user_id: UUID) -> int:
 def _spoken(turn: Turn) -> SpokenTurn:
     asked = user_message(turn)
     reply = text_of(turn, Message.Role.ASSISTANT)
-    return SpokenTurn(turn.id, turn.seq, asked.id, asked.text, reply, turn.created_at)
+    is_whole = turn.status == Turn.Status.COMPLETED
+    return SpokenTurn(turn.id, turn.seq, asked.id, asked.text, reply, turn.created_at, is_whole)

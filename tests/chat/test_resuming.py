@@ -6,7 +6,7 @@ import re
 import pytest
 
 from chat import events, sending, turn
-from chat.tasks import reap_turns
+from chat.reaper import reap_turns
 from memoryapp.longterm import queries as longterm
 from memoryapp.nudges import RUN_TURN
 from memoryapp.redis_client import redis_client
@@ -16,7 +16,18 @@ from memoryapp.scratchpad.models import Checkpoint
 from memoryapp.transcript import operations as transcript
 from memoryapp.transcript.models import Message
 from tests.modelserver import calls, reply, thinks
-from tests.turns import COMMITTED, answer, ask, claim, expire_lease, fresh, post, published, reply_to, streamed
+from tests.turns import (
+    COMMITTED,
+    answer,
+    ask,
+    claim,
+    expire_lease,
+    fresh,
+    post,
+    published,
+    reply_to,
+    streamed,
+)
 
 pytestmark = [COMMITTED, pytest.mark.usefixtures("nudges")]
 
@@ -28,10 +39,21 @@ class Killed(BaseException):
     """Nothing catches it, and nothing is written after it: like SIGKILL."""
 
 
+def die(*_args, **_options):
+    raise Killed
+
+
 def script():
     return (
-        reply(thinks("Two things."), calls("calculate", expression="6 * 7"), calls("calculate", expression="1 / 0")),
-        reply(calls("remember", statement=TEA, quote=TEA, kind="preference"), calls("update_plan", todo=["answer"])),
+        reply(
+            thinks("Two things."),
+            calls("calculate", expression="6 * 7"),
+            calls("calculate", expression="1 / 0"),
+        ),
+        reply(
+            calls("remember", statement=TEA, quote=TEA, kind="preference"),
+            calls("update_plan", todo=["answer"]),
+        ),
         reply("Noted."),
     )
 
@@ -57,9 +79,10 @@ def kill_at_write(monkeypatch, number):
 
 
 def lose_worker(posted, monkeypatch, number):
-    with monkeypatch.context() as patched, pytest.raises(Killed):
+    with monkeypatch.context() as patched:
         kill_at_write(patched, number)
-        turn.run_turn(claim(posted))
+        with pytest.raises(Killed):
+            turn.run_turn(claim(posted))
     expire_lease(posted)
 
 
@@ -110,9 +133,10 @@ def test_a_run_killed_after_any_write_ends_like_an_undisturbed_one(alice, bob, m
 def test_a_tool_killed_between_its_effect_and_its_record_takes_effect_once(alice, model, monkeypatch):
     model.script(*script()[1:])
     posted = post(alice, TEA)
-    with monkeypatch.context() as patched, pytest.raises(Killed):
-        patched.setattr(scratchpad, "record_step", lambda *_args, **_options: (_ for _ in ()).throw(Killed))
-        turn.run_turn(claim(posted))
+    with monkeypatch.context() as patched:
+        patched.setattr(scratchpad, "record_step", die)
+        with pytest.raises(Killed):
+            turn.run_turn(claim(posted))
     expire_lease(posted)
 
     reap_turns()
@@ -152,9 +176,10 @@ def test_attempts_that_show_nothing_are_bounded_and_then_end_visibly(alice, mode
     configure(STRATA_TURN_MAX_ATTEMPTS="2")
     posted = post(alice, "Hello")
     for number in range(2):
-        with monkeypatch.context() as patched, pytest.raises(Killed):
-            patched.setattr(turn, "_begin", lambda *_args, **_options: (_ for _ in ()).throw(Killed))
-            turn.run_turn(claim(posted))
+        with monkeypatch.context() as patched:
+            patched.setattr(turn, "_begin", die)
+            with pytest.raises(Killed):
+                turn.run_turn(claim(posted))
         expire_lease(posted)
         reap_turns()
         assert fresh(posted).status == ("interrupted" if number else "queued")

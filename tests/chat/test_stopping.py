@@ -8,7 +8,18 @@ from chat import sending
 from memoryapp.transcript import operations as transcript
 from memoryapp.transcript import queries
 from tests.modelserver import reply
-from tests.turns import COMMITTED, answer, answering, expire_lease, fresh, post, published, reply_to, start, streamed
+from tests.turns import (
+    COMMITTED,
+    answer,
+    answering,
+    expire_lease,
+    fresh,
+    post,
+    published,
+    reply_to,
+    start,
+    streamed,
+)
 
 pytestmark = [COMMITTED, pytest.mark.usefixtures("nudges")]
 
@@ -87,7 +98,8 @@ def test_the_lease_of_a_long_reply_is_renewed_with_what_was_said(alice, model, c
 
 def test_a_stop_in_one_conversation_is_not_heard_in_another(alice, model):
     model.script(
-        reply("one", gate="first", contains="first"), reply("two", gate="second", hold_at=3, contains="second")
+        reply("one", gate="first", contains="first"),
+        reply("two", gate="second", hold_at=3, contains="second"),
     )
     first, second = post(alice, "first", start(alice)), post(alice, "second", start(alice))
 

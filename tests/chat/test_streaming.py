@@ -228,9 +228,13 @@ def test_a_reader_whose_time_is_up_is_let_go_without_an_end(turn, monkeypatch):
     assert [message.event for message in json_of(turn)] == ["message"]
 
 
-@pytest.mark.parametrize("frames", [lambda turn: streaming.json_events(turn, after="0-0"), streaming.html_frames])
+@pytest.mark.parametrize(
+    "frames", [lambda turn: streaming.json_events(turn, after="0-0"), streaming.html_frames]
+)
 def test_without_redis_the_reader_is_told_to_come_back(turn, monkeypatch, frames):
-    monkeypatch.setattr(events, "new_async_client", lambda: redis.asyncio.Redis.from_url("redis://127.0.0.1:1"))
+    monkeypatch.setattr(
+        events, "new_async_client", lambda: redis.asyncio.Redis.from_url("redis://127.0.0.1:1")
+    )
 
     body = body_of(frames(turn))
 
@@ -255,8 +259,12 @@ def test_a_redis_that_goes_away_in_mid_reply_ends_the_response_and_nothing_is_lo
     assert sse.text_of(received) == "Hello world."
 
 
-@pytest.mark.parametrize("frames", [lambda turn: streaming.json_events(turn, after="0-0"), streaming.html_frames])
-def test_a_defect_is_logged_and_ends_the_response_instead_of_breaking_it_off(turn, monkeypatch, caplog, frames):
+@pytest.mark.parametrize(
+    "frames", [lambda turn: streaming.json_events(turn, after="0-0"), streaming.html_frames]
+)
+def test_a_defect_is_logged_and_ends_the_response_instead_of_breaking_it_off(
+    turn, monkeypatch, caplog, frames
+):
     publish_reply(turn, "Hello.")
     for name in ("_json_frame", "_partial"):
         monkeypatch.setattr(streaming, name, lambda *_args: 1 / 0)
@@ -286,7 +294,11 @@ def test_a_reader_that_hangs_up_leaves_no_connection_to_redis(turn):
 
 
 def test_a_turn_that_was_over_ends_at_once_for_both_kinds_of_reader():
-    happened = [{"type": "start", "attempt": 1}, {"type": "text", "delta": "Hi."}, {"type": "end", "status": "failed"}]
+    happened = [
+        {"type": "start", "attempt": 1},
+        {"type": "text", "delta": "Hi."},
+        {"type": "end", "status": "failed"},
+    ]
 
     for_programs = sse.parse(body_of(streaming.ended_events(happened)))
     for_pages = sse.parse(body_of(streaming.ended("failed")))

@@ -1,6 +1,7 @@
 """A turn from the message to the reply, against the strict server through the official SDK."""
 
 import json
+from itertools import pairwise
 from types import SimpleNamespace
 
 import pytest
@@ -56,7 +57,10 @@ def test_the_request_holds_static_system_text_tools_and_the_message(alice, model
 
     [call] = model.calls
     assert call.body["messages"] == [
-        {"role": "user", "content": [{"type": "text", "text": "Hello", "cache_control": {"type": "ephemeral"}}]}
+        {
+            "role": "user",
+            "content": [{"type": "text", "text": "Hello", "cache_control": {"type": "ephemeral"}}],
+        }
     ]
     assert [tool["name"] for tool in call.body["tools"]] == [
         "remember", "recall", "update_plan", "current_time", "calculate",
@@ -118,7 +122,9 @@ def test_parallel_calls_are_answered_together_in_order(alice, model):
 
     last = model.calls[1].body
     asked = [block["id"] for block in blocks(last, -2, "tool_use")]
-    answered = [(block["tool_use_id"], block.get("is_error", False)) for block in blocks(last, -1, "tool_result")]
+    answered = [
+        (block["tool_use_id"], block.get("is_error", False)) for block in blocks(last, -1, "tool_result")
+    ]
     assert answered == list(zip(asked, [False, False, True], strict=True))
     assert [step.number for step in steps(turn)] == [1, 2, 3]
 
@@ -128,7 +134,9 @@ def test_an_unknown_tool_and_bad_arguments_are_errors_that_the_model_reads(alice
         reply(
             calls("delete_everything"),
             calls("calculate", expression=7),
-            calls("remember", statement=TEA, quote=TEA, kind="preference", origin="user_typed", user_id="bob"),
+            calls(
+                "remember", statement=TEA, quote=TEA, kind="preference", origin="user_typed", user_id="bob"
+            ),
             calls("current_time", zone="UTC"),
         ),
         reply("Sorry."),
@@ -191,7 +199,10 @@ def test_the_pad_comes_last_and_an_unchanged_one_is_not_repeated(alice, model):
 
 def test_a_run_only_appends_to_its_request(alice, model):
     model.script(
-        reply(calls("calculate", expression="1 + 1")), reply(remembers()), reply(calls("current_time")), reply("Done.")
+        reply(calls("calculate", expression="1 + 1")),
+        reply(remembers()),
+        reply(calls("current_time")),
+        reply("Done."),
     )
 
     ask(alice, TEA)
@@ -201,7 +212,7 @@ def test_a_run_only_appends_to_its_request(alice, model):
         for message in body["messages"]:
             for block in message["content"]:
                 block.pop("cache_control", None)
-    for shorter, longer in zip(bodies, bodies[1:], strict=False):
+    for shorter, longer in pairwise(bodies):
         assert longer["messages"][: len(shorter["messages"])] == shorter["messages"]
 
 

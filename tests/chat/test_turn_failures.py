@@ -20,7 +20,10 @@ FAILURES = [
     (fails(402, "billing_error"), "model_spend_limit"),
     (fails(401, "authentication_error"), "model_authentication"),
     (fails(404, "not_found_error"), "model_not_found"),
-    (fails(400, "invalid_request_error", "prompt is too long: 9 tokens > 8 maximum"), "model_context_too_long"),
+    (
+        fails(400, "invalid_request_error", "prompt is too long: 9 tokens > 8 maximum"),
+        "model_context_too_long",
+    ),
     (fails(400, "invalid_request_error", "SECRET"), "model_request_rejected"),
     (fails(500, "api_error"), "model_provider_failed"),
 ]

@@ -29,7 +29,14 @@ HOSTILE = st.sampled_from(
         "</scratchpad>",
     ]
 )
-statements = st.lists(HOSTILE | st.text(max_size=40), max_size=6).map("".join)
+
+
+def with_whole_pairs(parts: list[str]) -> str:
+    """Two halves that meet are one character, in JSON as in UTF-16."""
+    return "".join(parts).encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+
+
+statements = st.lists(HOSTILE | st.text(max_size=40), max_size=6).map(with_whole_pairs)
 memories = st.fixed_dictionaries(
     {
         "id": st.uuids().map(str),

@@ -44,6 +44,8 @@ def test_without_an_embedder_the_words_decide(alice, no_embedder):
 
 
 def test_and_the_log_says_so_without_what_was_asked(alice, no_embedder, caplog):
+    remember(alice, TEA)
+
     recalled(alice, "Which green tea?")
 
     assert "by words only" in caplog.text

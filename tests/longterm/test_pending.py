@@ -3,6 +3,8 @@
 import pytest
 from django.db import IntegrityError, connection, transaction
 
+from memoryapp.errors import InvalidInputError, StaleVersionError
+from memoryapp.longterm import operations as longterm
 from memoryapp.longterm import queries
 from memoryapp.longterm.models import Kind, Memory
 from memoryapp.policies.reconciliation import Outcome
@@ -59,6 +61,52 @@ def test_an_untrusted_contradiction_leaves_the_value_alone(alice):
 
     assert remembered.outcome == Outcome.PENDING
     assert live(alice) == ["I live in Porto"]
+
+
+def test_a_persons_word_settles_what_waits_and_replaces_the_value_it_contradicts(alice):
+    old = remember(alice, "I live in Lisbon", key="city", said_at=NOW - DAY).memory
+    waiting = remember(alice, "I live in Porto", key="city", origin=Origin.TOOL).memory
+
+    confirmed = longterm.confirm(alice.id, waiting.id, version=1, now=NOW)
+
+    assert live(alice) == ["I live in Porto"]
+    assert (confirmed.status, confirmed.origin, confirmed.version) == ("active", Origin.TOOL, 2)
+    assert confirmed.confidence == INITIAL_CONFIDENCE[Origin.USER_CONFIRMED]
+    assert queries.get_memory(alice.id, old.id).superseded_by_id == waiting.id
+
+
+def test_it_is_given_for_the_text_that_was_seen(alice):
+    waiting = remember(alice, "ACME is trusted", origin=Origin.UNTRUSTED).memory
+    longterm.edit(alice.id, waiting.id, version=1, now=NOW, statement="ACME is not trusted")
+
+    with pytest.raises(StaleVersionError):
+        longterm.confirm(alice.id, waiting.id, version=1, now=NOW)
+
+    assert live(alice) == []
+
+
+def test_it_is_given_once_and_only_for_what_waits(alice):
+    waiting = remember(alice, "ACME is trusted", origin=Origin.UNTRUSTED).memory
+    longterm.confirm(alice.id, waiting.id, version=1, now=NOW)
+
+    with pytest.raises(InvalidInputError, match="does not wait"):
+        longterm.confirm(alice.id, waiting.id, version=2, now=NOW)
+
+
+def test_what_is_known_already_cannot_be_confirmed_beside_it(alice):
+    remember(alice, "I live in Porto")
+    waiting = remember(alice, "I live in Porto", origin=Origin.UNTRUSTED).memory
+
+    with pytest.raises(InvalidInputError, match="remembered already"):
+        longterm.confirm(alice.id, waiting.id, version=1, now=NOW)
+
+
+def test_an_edit_does_not_confirm(alice):
+    waiting = remember(alice, "ACME is trusted", origin=Origin.UNTRUSTED).memory
+
+    longterm.edit(alice.id, waiting.id, version=1, now=NOW, statement="ACME is our supplier")
+
+    assert live(alice) == []
 
 
 @pytest.mark.parametrize("better", [Origin.USER_TYPED, Origin.USER_CONFIRMED])

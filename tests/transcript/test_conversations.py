@@ -122,7 +122,12 @@ def test_a_failed_turn_is_spoken_with_the_part_that_was_shown(alice):
 
     spoken = queries.spoken_turns(alice.id, conversation.id, after_seq=0, before_seq=9)
 
-    assert [turn.reply for turn in spoken] == ["half of failed", "half of interrupted", "half of cancelled", ""]
+    assert [turn.reply for turn in spoken] == [
+        "half of failed",
+        "half of interrupted",
+        "half of cancelled",
+        "",
+    ]
 
 
 def test_bob_hears_nothing_of_it(alice, bob):

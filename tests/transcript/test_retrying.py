@@ -13,7 +13,9 @@ from tests.turns import COMMITTED, at_once, claim, fresh, post, reply_to, start
 
 def ended(user, conversation=None, *, status=Turn.Status.FAILED, said="half a rep"):
     turn = post(user, "hello", conversation)
-    transcript.fail_turn(claim(turn), status=status, partial_text=said, code="model_overloaded", message="Busy.")
+    transcript.fail_turn(
+        claim(turn), status=status, partial_text=said, code="model_overloaded", message="Busy."
+    )
     return turn
 
 
@@ -37,7 +39,9 @@ def test_a_retried_turn_has_one_reply_the_new_one(alice):
 
     transcript.finish_turn(claim(turn), reply="a whole reply", model="m", usage=Usage())
 
-    assert [message.text for message in Message.objects.filter(turn=turn, role="assistant")] == ["a whole reply"]
+    assert [message.text for message in Message.objects.filter(turn=turn, role="assistant")] == [
+        "a whole reply"
+    ]
     assert fresh(turn).status == "completed"
 
 

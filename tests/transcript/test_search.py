@@ -11,7 +11,10 @@ pytestmark = pytest.mark.django_db
 
 
 def found(user, words, limit=10):
-    return [hit.snippet.replace("[[", "").replace("]]", "") for hit in search_messages(user.id, words, limit=limit)]
+    return [
+        hit.snippet.replace("[[", "").replace("]]", "")
+        for hit in search_messages(user.id, words, limit=limit)
+    ]
 
 
 def test_other_forms_of_an_english_word_are_found(alice):

@@ -186,6 +186,10 @@ class Migration(migrations.Migration):
             index=models.Index(condition=models.Q(('embedding', None)), fields=['id'], name='memory_not_embedded'),
         ),
         migrations.AddConstraint(
+            model_name='kind',
+            constraint=models.UniqueConstraint(condition=models.Q(('subject', 'statement'), _negated=True), fields=('subject',), name='kind_one_per_subject'),
+        ),
+        migrations.AddConstraint(
             model_name='memory',
             constraint=models.UniqueConstraint(condition=models.Q(('status', 'active'), models.Q(('key', ''), _negated=True)), fields=('user', 'key'), name='memory_key_unique'),
         ),

@@ -1,0 +1,3 @@
+from tests.turns import configure, model, nudges
+
+__all__ = ["configure", "model", "nudges"]

@@ -1,0 +1,3 @@
+from tests.turns import nudges
+
+__all__ = ["nudges"]

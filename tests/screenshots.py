@@ -1,0 +1,147 @@
+"""Takes the pictures in ``docs/screenshots`` anew: ``make screenshots``.
+
+A whole installation with the example data and the strict model server behind it; Chromium in two widths, two themes.
+"""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+
+from tests.browser.chatting import new_chat, wait_for_reply
+from tests.browser.conftest import CHROMIUM, PROVIDER_KEY
+from tests.modelserver import ModelServer, fails, reply
+from tests.servers import hermetic_environment, throw_away_directory
+from tests.stack import PROJECT, running
+
+PICTURES = PROJECT / "docs" / "screenshots"
+SIZES = {"desktop": (1280, 800), "phone": (390, 844)}
+THEMES = ("light", "dark")
+GATE = "screenshot"
+
+ANSWER = """\
+For a long flight I would keep it simple, since you only drink green tea:
+
+1. **Bring your own bags.** Cabin crew will give you hot water.
+2. Ask for water below 80 °C, or let it stand for two minutes.
+3. Drink half a litre an hour.
+
+| when | what |
+|---|---|
+| after take-off | one cup, 2 minutes |
+| before landing | water only |
+
+```python
+steep_s = 120 if celsius <= 80 else 60
+```
+"""
+
+
+def main() -> None:
+    shutil.rmtree(PICTURES, ignore_errors=True)
+    PICTURES.mkdir(parents=True)
+    with ModelServer(api_key=PROVIDER_KEY, persona="memory") as provider, throw_away_directory() as directory:
+        keys = {"ANTHROPIC_API_KEY": PROVIDER_KEY, "ANTHROPIC_BASE_URL": provider.url}
+        with running(directory, **keys) as up, chromium() as browser:
+            link = up.wait_until_ready()
+            fill(directory)
+            state = sign_in(browser, up.url, link)
+            for size in SIZES:
+                for theme in THEMES:
+                    take_all(browser, up.url, state, provider, size=size, theme=theme)
+
+
+def take_all(
+    browser: Browser, url: str, state: dict, provider: ModelServer, *, size: str, theme: str
+) -> None:
+    def picture(name: str, page: Page) -> None:
+        page.wait_for_timeout(250)  # fonts and the last transition
+        page.screenshot(path=PICTURES / f"{name}-{size}-{theme}.png")
+
+    with browsing(browser, url, size, theme, state={}) as page:
+        page.goto("/accounts/login/")
+        picture("sign-in", page)
+    with browsing(browser, url, size, theme, state=state) as page:
+        page.goto("/")
+        picture("chat-empty", page)
+        take_replies(page, provider, picture)
+        for name, path in (
+            ("memory-overview", "/memory/"),
+            ("memory-facts", "/memory/facts/"),
+            ("memory-conversations", "/memory/conversations/"),
+            ("memory-runs", "/memory/runs/"),
+            ("settings", "/settings/"),
+        ):
+            page.goto(path)
+            picture(name, page)
+        for name, listing, row in (
+            ("memory-fact", "/memory/facts/", ".fact"),
+            ("memory-conversation", "/memory/conversations/", ".item"),
+            ("memory-run", "/memory/runs/", ".item"),
+        ):
+            page.goto(listing)
+            page.locator(row).first.click()
+            picture(name, page)
+
+
+def take_replies(page: Page, provider: ModelServer, picture: Callable[[str, Page], None]) -> None:
+    provider.script(reply(ANSWER, gate=GATE, hold_at=45))
+    turn = new_chat(page, "What should I drink on my flight to Lisbon?")
+    provider.wait_until_held(GATE)
+    expect(turn).to_contain_text("before landing")
+    picture("chat-streaming", page)
+    provider.release(GATE)
+    wait_for_reply(page, turn)
+    provider.reset()
+    picture("chat", page)
+    provider.script(fails(401, "authentication_error"))
+    wait_for_reply(page, new_chat(page, "Is anybody there?"))
+    picture("chat-error", page)
+
+
+def fill(directory: Path) -> None:
+    """The example data, through the command that people use."""
+    command = [sys.executable, "manage.py", "demo_data", "--data-dir", str(directory)]
+    subprocess.run(command, cwd=PROJECT, env=hermetic_environment(), check=True)
+
+
+def sign_in(browser: Browser, url: str, link: str) -> dict:
+    context = browser.new_context(base_url=url)
+    context.new_page().goto(link)
+    state = context.storage_state()
+    context.close()
+    return state
+
+
+@contextmanager
+def browsing(browser: Browser, url: str, size: str, theme: str, *, state: dict) -> Iterator[Page]:
+    width, height = SIZES[size]
+    context: BrowserContext = browser.new_context(
+        base_url=url,
+        viewport={"width": width, "height": height},
+        color_scheme=theme,
+        reduced_motion="reduce",
+        storage_state=state or None,
+    )
+    context.set_default_timeout(30_000)
+    yield context.new_page()
+    context.close()
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    path = shutil.which("chromium") or shutil.which("chromium-browser")
+    if path is None:
+        sys.exit("Chromium is not installed (on Debian: apt-get install chromium).")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=CHROMIUM)
+        yield browser
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
