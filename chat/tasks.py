@@ -3,18 +3,25 @@
 Postgres decides who runs what; a task only wakes a worker.
 """
 
+import logging
 import threading
 from typing import Any
 from uuid import UUID
 
 from celery import shared_task
 from celery.signals import worker_ready
+from django.db import connections
 
 from chat.reaper import start_reaping
 from chat.turn import run_turn as answer
 from memoryapp.conf import get_conf
+from memoryapp.embeddings.base import EmbedderUnavailable
+from memoryapp.embeddings.registry import get_embedder
 from memoryapp.llm.registry import get_chat_model
+from memoryapp.longterm import queries as memories
 from memoryapp.transcript import operations as transcript
+
+logger = logging.getLogger(__name__)
 
 
 @shared_task
@@ -30,10 +37,17 @@ def begin(sender: Any, **_options: object) -> None:
     """Start what every worker does, and make ready in time what the first turn would have to wait for."""
     start_reaping()
     if "turns" in sender.app.amqp.queues.consume_from:
-        # Importing the SDK takes a second, and asking for the limits one call.
         warm_up = threading.Thread(target=_warm_up, name="warm-up", daemon=True)
         warm_up.start()
 
 
 def _warm_up() -> None:
+    """Import the SDK, ask for the model's limits, and load the embedder where there is something to recall."""
     get_chat_model().limits(get_conf().chat_model)
+    try:
+        if memories.is_in_use():
+            get_embedder().embed_queries(["What do you know about me?"])
+    except EmbedderUnavailable as error:
+        logger.warning("Recall is by words only: %s", error)
+    finally:
+        connections.close_all()

@@ -111,18 +111,18 @@ def open_window(
 
 def record_snapshot(window: ContextWindow, *, turn: Turn, attempt: int, call: int, recall: Recall) -> None:
     """Keep the composition of a model call for the inspector; a repeated call keeps the first record."""
-    ContextSnapshot.objects.get_or_create(
+    snapshot = ContextSnapshot(
         user_id=turn.user_id,
         turn=turn,
         attempt=attempt,
         call=call,
-        defaults={
-            "window_tokens": window.budget.window_tokens,
-            "reserve_output_tokens": window.budget.reserve_output_tokens,
-            "sections": window.section_tokens(),
-            "recalled": trace(recall),
-        },
+        window_tokens=window.budget.window_tokens,
+        reserve_output_tokens=window.budget.reserve_output_tokens,
+        sections=window.section_tokens(),
+        recalled=trace(recall),
     )
+    # One statement on the way to the model, where every one is waited for.
+    ContextSnapshot.objects.bulk_create([snapshot], ignore_conflicts=True)
 
 
 def note_reported_tokens(turn_id: UUID, *, attempt: int, call: int, input_tokens: int) -> None:

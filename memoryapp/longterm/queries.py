@@ -105,6 +105,11 @@ def has_live(user_id: UUID) -> bool:
     return Memory.objects.for_user(user_id).live().exists()
 
 
+def is_in_use() -> bool:
+    """Whether anybody has a memory: a fresh installation has none."""
+    return Memory.objects.exists()
+
+
 def live_by_ids(user_id: UUID, ids: Iterable[UUID]) -> dict[UUID, Memory]:
     rows = Memory.objects.for_user(user_id).live().filter(id__in=list(ids)).select_related("kind")
     return {memory.id: memory for memory in rows}

@@ -103,11 +103,10 @@ def checkpoint(
     spent = usage or Usage()
     with transaction.atomic(durable=True):
         _fence(run, attempt)
-        _, is_new = Checkpoint.objects.get_or_create(
-            user_id=run.user_id, run=run, number=number, defaults={"delta": list(delta), "taint": taint}
-        )
-        if not is_new:
+        # The run's row is locked: looking first is enough, and needs no savepoint.
+        if Checkpoint.objects.filter(user_id=run.user_id, run=run, number=number).exists():
             return
+        Checkpoint.objects.create(user_id=run.user_id, run=run, number=number, delta=list(delta), taint=taint)
         Run.objects.filter(id=run.id).update(
             pad=pad.to_json(),
             model_calls=F("model_calls") + (1 if usage else 0),

@@ -38,8 +38,9 @@ class Installation:
     storage_state: dict = field(default_factory=dict)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
+    """For one module: Playwright keeps an event loop in this thread, under which others could not run theirs."""
     path = shutil.which("chromium") or shutil.which("chromium-browser")
     if path is None:
         pytest.skip("Chromium is not installed")

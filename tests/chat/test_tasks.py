@@ -23,19 +23,22 @@ def test_a_task_delivered_twice_answers_once(alice, model, nudges):
 
 @pytest.fixture
 def begun(monkeypatch):
-    """What a worker of the given queues starts."""
+    """What a worker of the given queues starts; ``is_in_use``: whether there is something to recall."""
     started = []
     warm = threading.Event()
 
     def limits(name):
         started.append(f"limits of {name}")
-        warm.set()
         return ModelLimits(1, 1)
+
+    monkeypatch.setattr(tasks, "get_embedder", lambda: SimpleNamespace(embed_queries=started.append))
+    monkeypatch.setattr(tasks, "connections", SimpleNamespace(close_all=warm.set))
 
     monkeypatch.setattr(tasks, "start_reaping", lambda: started.append("reaper"))
     monkeypatch.setattr(tasks, "get_chat_model", lambda: SimpleNamespace(limits=limits))
 
-    def begin(*queues):
+    def begin(*queues, is_in_use=False):
+        monkeypatch.setattr(tasks.memories, "is_in_use", lambda: is_in_use)
         amqp = SimpleNamespace(queues=SimpleNamespace(consume_from=queues))
         consumer = SimpleNamespace(app=SimpleNamespace(amqp=amqp))
         tasks.begin(consumer, signal=None)
@@ -47,6 +50,12 @@ def begun(monkeypatch):
 
 def test_the_worker_of_turns_makes_its_model_ready(begun):
     assert begun("turns") == ["reaper", "limits of claude-sonnet-5-5"]
+
+
+def test_it_loads_the_embedder_where_there_is_something_to_recall(begun):
+    started = begun("turns", is_in_use=True)
+
+    assert started[2:] == [["What do you know about me?"]]
 
 
 def test_another_worker_reaps_and_loads_no_model(begun):
