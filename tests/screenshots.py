@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.browser.chatting import new_chat, wait_for_reply
-from tests.browser.conftest import CHROMIUM, PROVIDER_KEY
+from tests.browser.conftest import PROVIDER_KEY
+from tests.chromium import launched
 from tests.modelserver import ModelServer, fails, reply
 from tests.servers import hermetic_environment, throw_away_directory
 from tests.stack import PROJECT, running
@@ -46,7 +47,7 @@ def main() -> None:
     PICTURES.mkdir(parents=True)
     with ModelServer(api_key=PROVIDER_KEY, persona="memory") as provider, throw_away_directory() as directory:
         keys = {"ANTHROPIC_API_KEY": PROVIDER_KEY, "ANTHROPIC_BASE_URL": provider.url}
-        with running(directory, **keys) as up, chromium() as browser:
+        with running(directory, **keys) as up, launched() as browser:
             link = up.wait_until_ready()
             fill(directory)
             state = sign_in(browser, up.url, link)
@@ -130,17 +131,6 @@ def browsing(browser: Browser, url: str, size: str, theme: str, *, state: dict) 
     context.set_default_timeout(30_000)
     yield context.new_page()
     context.close()
-
-
-@contextmanager
-def chromium() -> Iterator[Browser]:
-    path = shutil.which("chromium") or shutil.which("chromium-browser")
-    if path is None:
-        sys.exit("Chromium is not installed (on Debian: apt-get install chromium).")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=CHROMIUM)
-        yield browser
-        browser.close()
 
 
 if __name__ == "__main__":

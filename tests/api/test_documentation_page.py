@@ -1,11 +1,11 @@
 """The API's documentation in a real Chromium, under the real content policy."""
 
-import shutil
-
 import pytest
 from django.conf import settings
 from django.test import Client
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import expect
+
+from tests.chromium import launched
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True, serialized_rollback=True)]
 
@@ -18,9 +18,6 @@ document.addEventListener("securitypolicyviolation", (event) =>
 
 @pytest.fixture
 def page(live_server, alice):
-    path = shutil.which("chromium") or shutil.which("chromium-browser")
-    if path is None:
-        pytest.skip("Chromium is not installed")
     browser = Client()
     browser.force_login(alice)
     session = {
@@ -28,14 +25,12 @@ def page(live_server, alice):
         "value": browser.cookies[settings.SESSION_COOKIE_NAME].value,
         "url": live_server.url,
     }
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+    with launched() as chromium:
         context = chromium.new_context()
         context.add_cookies([session])
         page = context.new_page()
         page.add_init_script(WATCH)
         yield page
-        chromium.close()
 
 
 def test_the_documentation_works_and_violates_no_policy(page, live_server):

@@ -1,25 +1,15 @@
 """A whole installation, as a person starts it, and a Chromium that signs in to it by the printed link."""
 
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.modelserver import ModelServer
 from tests.servers import throw_away_directory
 from tests.stack import running
 
-CHROMIUM = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 expect.set_options(timeout=20_000)  # a first reply waits for models to load, on a busy machine
 
 PROVIDER_KEY = "sk-test-key"
@@ -36,18 +26,6 @@ class Installation:
     url: str
     provider: ModelServer | None
     storage_state: dict = field(default_factory=dict)
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    """For one module: Playwright keeps an event loop in this thread, under which others could not run theirs."""
-    path = shutil.which("chromium") or shutil.which("chromium-browser")
-    if path is None:
-        pytest.skip("Chromium is not installed")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=CHROMIUM)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module", params=["built-in responder", "Messages API"])

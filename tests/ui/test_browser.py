@@ -1,11 +1,10 @@
 """The chat in a real Chromium, under the real content policy: streaming, following, sending, losing the connection."""
 
 import re
-import shutil
 
 import pytest
 from django.urls import reverse
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Page, expect
 
 from tests.ui.pages import (
     CONVERSATION,
@@ -26,13 +25,6 @@ CHAT = "/stand-in/chat"
 SEND = reverse("chat:send", args=[CONVERSATION.id])
 TURN = reverse("chat:turn", args=[TURN_ID])
 STOP = reverse("chat:stop", args=[TURN_ID])
-ARGUMENTS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-sync",
-)
 WATCH = """
 window.violations = [];
 document.addEventListener("securitypolicyviolation", (event) => violations.push(event.violatedDirective));
@@ -42,17 +34,6 @@ document.addEventListener("DOMContentLoaded", () => {
   new MutationObserver(() => announced.push(status.textContent)).observe(status, { childList: true });
 });
 """
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    path = shutil.which("chromium") or shutil.which("chromium-browser")
-    if path is None:
-        pytest.skip("Chromium is not installed")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
-        yield browser
-        browser.close()
 
 
 @pytest.fixture
