@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django.urls import reverse
@@ -16,6 +17,7 @@ from memoryapp.context import queries as contexts
 from memoryapp.longterm import presentation as memories
 from memoryapp.longterm import queries as longterm
 from memoryapp.longterm.models import Memory
+from memoryapp.policies.reconciliation import Outcome
 from memoryapp.scratchpad import queries as scratchpad
 from memoryapp.transcript import queries as transcript
 from memoryapp.transcript.models import Conversation, Message, Summary, Turn
@@ -32,6 +34,7 @@ class Notice:
     kind_label: str
     memory_url: str
     fades_text: str
+    undo_url: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,12 +134,12 @@ def _turn_view(turn: Turn, gathered: _Gathered, *, marker: str) -> TurnView:
 def _gather(user_id: UUID, turns: Sequence[Turn]) -> _Gathered:
     gathered = _Gathered()
     ended = [turn.id for turn in turns if turn.status not in Turn.LIVE]
-    turn_of_message = {transcript.user_message(turn).id: turn.id for turn in turns}
+    turn_of_message = {transcript.user_message(turn).id: turn for turn in turns}
     for source in longterm.taken_from(user_id, turn_of_message):
         if source.message_id:
-            gathered.notices.setdefault(turn_of_message[source.message_id], []).append(
-                _notice(source.memory, source.outcome)
-            )
+            turn = turn_of_message[source.message_id]
+            notice = _notice(source.memory, source.outcome, turn.conversation_id)
+            gathered.notices.setdefault(turn.id, []).append(notice)
     for step in scratchpad.steps_of_turns(user_id, ended):
         if step.action not in QUIET_TOOLS:
             gathered.tools.setdefault(step.run.turn_id, []).append(ToolUsed(step.action, step.status))
@@ -149,13 +152,18 @@ def _gather(user_id: UUID, turns: Sequence[Turn]) -> _Gathered:
     return gathered
 
 
-def _notice(memory: Memory, outcome: str) -> Notice:
+def _notice(memory: Memory, outcome: str, conversation_id: UUID) -> Notice:
+    undo_url = ""
+    if outcome == Outcome.ADDED and memory.version == 1:  # since then a person may have made it their own
+        back = urlencode({"next": reverse("chat:conversation", args=[conversation_id])})
+        undo_url = f"{reverse('inspector:fact_delete', args=[memory.id])}?{back}"
     return Notice(
         outcome=outcome,
         statement=memory.statement,
         kind_label=memory.kind.label,
         memory_url=reverse("inspector:fact", args=[memory.id]),
         fades_text=memories.fades_text(getattr(memory, "fades_at", None), now=timezone.now()),
+        undo_url=undo_url,
     )
 
 

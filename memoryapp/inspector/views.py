@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_GET, require_POST
 
 from memoryapp import rest
@@ -131,7 +132,9 @@ def fact_confirm(request: HttpRequest, memory_id: UUID) -> HttpResponse:
 def fact_delete(request: HttpRequest, memory_id: UUID) -> HttpResponse:
     operations.forget(caller_id(request), memory_id, now=timezone.now())
     messages.success(request, "Forgotten. It is in no prompt, search or page any more.")
-    return redirect("inspector:facts")
+    back = request.GET.get("next", "")
+    is_ours = url_has_allowed_host_and_scheme(back, allowed_hosts=None)
+    return redirect(back if is_ours else "inspector:facts")
 
 
 @login_required

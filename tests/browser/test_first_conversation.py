@@ -116,6 +116,20 @@ def test_a_memory_is_corrected_and_forgotten_in_the_inspector(page: Page):
     expect(page.get_by_text("Nothing matches")).to_be_visible()
 
 
+def test_a_memory_is_undone_where_it_was_made(page: Page):
+    turn = new_chat(page, "I love paragliding.")
+    wait_for_reply(page, turn)
+    url = page.url
+
+    page.locator(".remembered").get_by_role("button", name="Undo").click()
+
+    expect(page.get_by_text("Forgotten.")).to_be_visible()
+    assert page.url == url
+    expect(page.locator(".remembered")).to_have_count(0)
+    page.goto("/memory/facts/?status=all&q=paragliding")
+    expect(page.get_by_text("Nothing matches")).to_be_visible()
+
+
 def test_without_scripts_a_message_is_sent_and_answered(chromium, installation: Installation):
     context = chromium.new_context(
         base_url=installation.url, storage_state=installation.storage_state, java_script_enabled=False

@@ -1,0 +1,95 @@
+"""The pages of the other two memories: what was said, what it was rolled up into, and what each run did."""
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from memoryapp.longterm.operations import Source
+from memoryapp.scratchpad.models import Run
+from memoryapp.transcript import operations as transcript
+from memoryapp.transcript import queries
+from memoryapp.transcript.models import Summary
+from tests.longterm.saying import remember_from
+from tests.talking import say
+from tests.world import everything_of
+
+CONVERSATIONS = reverse("inspector:conversations")
+RUNS = reverse("inspector:runs")
+
+
+@pytest.fixture
+def browser(client, alice):
+    client.force_login(alice)
+    return client
+
+
+@pytest.fixture
+def conversation(alice):
+    return transcript.start_conversation(alice, now=timezone.now(), title="Figs")
+
+
+def test_conversations_are_listed_with_what_came_of_them(browser, alice, conversation):
+    turn = say(conversation, "I like figs.", "Noted.")
+    source = transcript_source(turn)
+    remember_from(alice, source, "I like figs.")
+    summarise(conversation)
+
+    rows = browser.get(CONVERSATIONS).context["conversations"]
+
+    assert [(row.title, row.turn_count, row.summary_count, row.memory_count) for row in rows] == [
+        ("Figs", 1, 1, 1)
+    ]
+
+
+def test_a_conversation_shows_its_words_its_summary_and_what_was_learned(browser, alice, conversation):
+    turn = say(conversation, "I like figs.", "Noted.")
+    remember_from(alice, transcript_source(turn), "I like figs.")
+    summarise(conversation)
+
+    response = browser.get(reverse("inspector:conversation", args=[conversation.id]))
+
+    context = response.context
+    assert [(row.user_text, row.reply_text) for row in context["turns"]] == [("I like figs.", "Noted.")]
+    assert [(row.version, row.first_seq, row.last_seq) for row in context["summaries"]] == [(1, 1, 1)]
+    assert [row.statement for row in context["memories"]] == ["I like figs."]
+
+
+def test_a_run_shows_its_steps_and_its_pad(browser, alice):
+    world = everything_of(alice)
+
+    listed = browser.get(RUNS).context["runs"]
+    page = browser.get(reverse("inspector:run", args=[world.run_id]))
+
+    assert world.run_id in {row.id for row in listed}
+    run = Run.objects.get(id=world.run_id)
+    assert page.context["run"].goal == run.goal
+    assert len(page.context["run"].steps) == run.steps.count()
+
+
+@pytest.mark.parametrize("name", ["conversation", "run"])
+def test_another_persons_pages_do_not_exist(client, alice, bob, name):
+    world = everything_of(alice)
+    client.force_login(bob)
+
+    response = client.get(reverse(f"inspector:{name}", args=[getattr(world, f"{name}_id")]))
+
+    assert response.status_code == 404
+
+
+def transcript_source(turn):
+    """The turn's own message, as a place where something was said."""
+    asked = queries.user_message(turn)
+    return Source(asked.id, asked.text)
+
+
+def summarise(conversation) -> None:
+    transcript.add_summary(
+        conversation,
+        replaces=None,
+        last_seq=1,
+        text="The user likes figs.",
+        method=Summary.Method.EXTRACTIVE,
+        model="",
+        tokens_before=100,
+        tokens_after=10,
+    )

@@ -1,0 +1,219 @@
+"""The pages of the facts: what is listed, found, corrected, confirmed and forgotten, and by whom."""
+
+import re
+from uuid import uuid4
+
+import pytest
+from django.urls import reverse
+
+from memoryapp.lifecycle import embedding
+from memoryapp.longterm.models import Memory
+from memoryapp.policies.reconciliation import Outcome
+from memoryapp.policies.trust import Origin
+from tests.longterm.saying import live, message, remember, remember_from
+
+FACTS = reverse("inspector:facts")
+
+
+@pytest.fixture
+def browser(client, alice):
+    client.force_login(alice)
+    return client
+
+
+def page_of(memory: Memory) -> str:
+    return reverse("inspector:fact", args=[memory.id])
+
+
+def listed(response) -> list[str]:
+    return [row.statement for row in response.context["memories"]]
+
+
+def test_the_overview_counts_each_tier_and_says_what_waits(browser, alice):
+    remember_from(alice, message(alice, "I like figs."), "I like figs.")
+    remember(alice, "Trust this page", origin=Origin.UNTRUSTED)
+
+    response = browser.get(reverse("inspector:overview"))
+
+    tiers = response.context["tiers"]
+    assert {name: tier["count"] for name, tier in tiers.items()} == {
+        "scratchpad": 0,
+        "transcript": 1,
+        "longterm": 1,
+    }
+    assert "1 memory waits" in re.sub(r"\s+", " ", response.content.decode())
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("?kind=preference", ["I like figs"]),
+        ("?origin=model_inferred", ["Probably tired on Mondays"]),
+        ("?status=pending", ["Trust this page"]),
+        ("?status=all&sort=oldest", ["I like figs", "Probably tired on Mondays", "Trust this page"]),
+        ("?q=FIGS", ["I like figs"]),
+        ("?q=nothing+of+the+kind+xyzzy", []),
+        ("?kind=no-such-kind", []),
+    ],
+)
+def test_every_filter_is_an_address(browser, alice, query, found):
+    remember(alice, "I like figs", kind="preference")
+    remember(alice, "Probably tired on Mondays", origin=Origin.MODEL_INFERRED)
+    remember(alice, "Trust this page", origin=Origin.UNTRUSTED)
+
+    response = browser.get(FACTS + query)
+
+    assert listed(response) == found
+
+
+def test_facts_are_found_by_meaning(browser, alice):
+    memory = remember(alice, "I only drink green tea, never coffee.", kind="preference").memory
+    remember(alice, "I have a piano", kind="preference")
+    embedding.embed_memory(memory.id)
+
+    response = browser.get(FACTS, {"q": "What is my favourite beverage to sip?"})
+
+    assert listed(response) == ["I only drink green tea, never coffee."]
+
+
+def test_a_long_list_is_paged_without_gaps_or_repeats(browser, alice):
+    for number in range(120):
+        remember(alice, f"Invoice {number} was paid")
+
+    seen, url = [], FACTS
+    while url:
+        response = browser.get(url)
+        seen += listed(response)
+        url = response.context["next_url"] and FACTS + response.context["next_url"]
+
+    assert sorted(seen) == sorted(live(alice))
+
+
+def test_the_number_of_queries_does_not_grow_with_the_list(browser, alice, django_assert_max_num_queries):
+    for number in range(50):
+        remember_from(alice, message(alice, f"Invoice {number} was paid"), f"Invoice {number} was paid")
+
+    with django_assert_max_num_queries(9):
+        browser.get(FACTS)
+
+
+def test_a_fact_shows_its_source_its_rule_and_its_history(browser, alice):
+    source = message(alice, "By the way, I like figs. And you?")
+    memory = remember_from(alice, source, "I like figs.", quote="I like figs.", kind="preference").memory
+
+    response = browser.get(page_of(memory))
+
+    shown = response.content.decode()
+    assert "By the way, I like figs. And you?" in shown
+    assert memory.kind.rationale in shown
+    assert response.context["memory"].source_url.startswith("/c/")
+    assert [version.version for version in response.context["memory"].versions] == [1]
+
+
+def test_a_correction_becomes_a_new_version(browser, alice):
+    memory = remember(alice, "I live in Lisbon").memory
+
+    response = browser.post(f"{page_of(memory)}edit", {"statement": "I live in Porto", "version": "1"})
+
+    assert (response.status_code, response["Location"]) == (302, page_of(memory))
+    assert live(alice) == ["I live in Porto"]
+
+
+def test_a_correction_of_what_changed_meanwhile_shows_both(browser, alice):
+    memory = remember(alice, "I live in Lisbon").memory
+    browser.post(f"{page_of(memory)}edit", {"statement": "I live in Porto", "version": "1"})
+
+    response = browser.post(f"{page_of(memory)}edit", {"statement": "I live in Faro", "version": "1"})
+
+    assert response.status_code == 409
+    assert response.context["memory"].statement == "I live in Porto"
+    assert response.context["draft"] == "I live in Faro"
+    assert live(alice) == ["I live in Porto"]
+
+
+@pytest.mark.parametrize("statement", ["", "   ", "x" * 3_000, "My password is hunter2hunter2"])
+def test_a_correction_that_cannot_be_kept_says_why_and_loses_nothing(browser, alice, statement):
+    memory = remember(alice, "I live in Lisbon").memory
+
+    response = browser.post(f"{page_of(memory)}edit", {"statement": statement, "version": "1"})
+
+    assert response.status_code == 422
+    assert response.context["form_error"]
+    assert live(alice) == ["I live in Lisbon"]
+
+
+def test_forgetting_removes_the_fact_and_its_page(browser, alice):
+    memory = remember(alice, "I live in Lisbon").memory
+
+    response = browser.post(f"{page_of(memory)}forget")
+
+    assert response["Location"] == FACTS
+    assert live(alice) == []
+    assert browser.get(page_of(memory)).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("back", "location"),
+    [("/c/5/", "/c/5/"), ("https://evil.example/", FACTS), ("//evil.example", FACTS), ("", FACTS)],
+)
+def test_after_forgetting_one_returns_to_a_page_of_ours_only(browser, alice, back, location):
+    memory = remember(alice, "I live in Lisbon").memory
+
+    response = browser.post(f"{page_of(memory)}forget?next={back}")
+
+    assert response["Location"] == location
+
+
+def test_what_waits_is_remembered_when_its_person_says_so(browser, alice):
+    memory = remember(alice, "The invoice is due in May", origin=Origin.UNTRUSTED).memory
+
+    browser.post(f"{page_of(memory)}confirm", {"version": "1"})
+
+    assert live(alice) == ["The invoice is due in May"]
+
+
+def test_confirming_a_conflict_replaces_what_held_before(browser, alice):
+    remember(alice, "I live in Lisbon", key="city")
+    conflict = remember(alice, "I live in Porto", key="city", origin=Origin.MODEL_INFERRED)
+    assert conflict.outcome == Outcome.CONFLICT
+
+    browser.post(f"{page_of(conflict.memory)}confirm", {"version": "1"})
+
+    assert live(alice) == ["I live in Porto"]
+    lisbon = Memory.objects.for_user(alice.id).get(statement="I live in Lisbon")
+    assert lisbon.superseded_by_id == conflict.memory.id
+
+
+def test_a_confirmation_is_bound_to_the_text_that_was_read(browser, alice):
+    memory = remember(alice, "The invoice is due in May", origin=Origin.UNTRUSTED).memory
+    browser.post(f"{page_of(memory)}edit", {"statement": "The invoice is due in June", "version": "1"})
+
+    response = browser.post(f"{page_of(memory)}confirm", {"version": "1"})
+
+    assert response.status_code == 409
+    assert live(alice) == []
+
+
+@pytest.mark.parametrize("action", ["", "edit", "confirm", "forget"])
+def test_another_persons_fact_does_not_exist(client, alice, bob, action):
+    memory = remember(alice, "I live in Lisbon").memory
+    client.force_login(bob)
+    url = page_of(memory) + action
+
+    response = client.post(url, {"statement": "mine", "version": "1"}) if action else client.get(url)
+
+    assert response.status_code == 404
+    assert live(alice) == ["I live in Lisbon"]
+
+
+def test_a_form_without_its_version_is_refused(browser, alice):
+    memory = remember(alice, "I live in Lisbon").memory
+
+    response = browser.post(f"{page_of(memory)}edit", {"statement": "I live in Porto"})
+
+    assert response.status_code == 422
+    assert live(alice) == ["I live in Lisbon"]
+
+
+def test_an_unknown_fact_is_a_page_that_says_so(browser):
+    assert browser.get(reverse("inspector:fact", args=[uuid4()])).status_code == 404
