@@ -34,7 +34,7 @@ test: install-dev browser ## the test suite; ARGS="tests/embedded -k restart"
 
 check: lint test ## all that CI checks
 
-lint: install-dev
+lint: install-dev ## style, types, layers, templates, migrations
 	$(BIN)/ruff check $(OUR_CODE)
 	$(BIN)/ruff format --check $(OUR_CODE)
 	$(BIN)/mypy
@@ -61,10 +61,10 @@ lock: install ## make requirements*.txt from requirements*.in
 	$(LOCK) requirements.in --output-file requirements.txt
 	$(LOCK) requirements-dev.in --constraint requirements.txt --output-file requirements-dev.txt
 
-install-dev: $(VENV)/.dev
+install-dev: $(VENV)/.dev ## what developing needs, too
 
 # Chromium drives the browser tests; without it they are skipped, and say so.
-browser:
+browser: ## install Chromium, where root and apt can
 	@if ! command -v chromium >/dev/null; then \
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	    echo 'Installing Chromium for the browser tests …'; \

@@ -20,7 +20,7 @@ conversations_router = Router(tags=["turns"])
 router = Router(tags=["turns"])
 
 
-class TurnIn(Schema):
+class TurnIn(rest.Body):
     text: str
 
 

@@ -73,14 +73,6 @@ def publish(turn_id: UUID, event: Event, *, attempt: int) -> None:
         logger.warning("An event of turn %s was not published: %s", turn_id, type(error).__name__)
 
 
-def clear(turn_id: UUID) -> None:
-    """Forget an earlier reply's events, before the turn is answered again."""
-    try:
-        redis_client().delete(stream_key(turn_id))
-    except RedisError as error:
-        logger.warning("The events of turn %s were not cleared: %s", turn_id, type(error).__name__)
-
-
 def streamed_text(turn_id: UUID, *, attempt: int) -> str:
     """What a reader has seen of that attempt's reply so far; "" when Redis cannot tell."""
     try:

@@ -1,6 +1,6 @@
 """What the chat's templates show: rows from every tier, gathered per page with a constant number of queries."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -44,12 +44,14 @@ class Recalled:
     said_on: str
     confidence_percent: int | None
     url: str
+    is_replaced: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ToolUsed:
     name: str
     status: str
+    url: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,13 @@ class TurnView:
     summary_marker: str = ""
     notices: Sequence[Notice] = ()
     recalled: Sequence[Recalled] = ()
+    forgotten_count: int = 0  # given to the model, and forgotten since
     tools: Sequence[ToolUsed] = ()
+
+    @property
+    def given_count(self) -> int:
+        """How many memories the model was given: what happened to them later does not change it."""
+        return len(self.recalled) + self.forgotten_count
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +84,7 @@ class ListedConversation:
     updated_at: datetime
     is_running: bool
     is_current: bool
+    snippet: str = ""
 
 
 @dataclass(slots=True)
@@ -84,6 +93,7 @@ class _Gathered:
 
     notices: dict[UUID, list[Notice]] = field(default_factory=dict)
     recalled: dict[UUID, list[Recalled]] = field(default_factory=dict)
+    forgotten_counts: dict[UUID, int] = field(default_factory=dict)
     tools: dict[UUID, list[ToolUsed]] = field(default_factory=dict)
 
 
@@ -94,9 +104,12 @@ def turn_views(user_id: UUID, turns: Sequence[Turn], *, summary: Summary | None 
 
 
 def conversation_groups(
-    rows: Iterable[Conversation], *, current_id: UUID | None
+    rows: Iterable[Conversation], *, current_id: UUID | None, said: Mapping[UUID, str] | None = None
 ) -> list[tuple[str, list[ListedConversation]]]:
-    """The list under "Today", "Yesterday", … in the reader's time zone; rows come newest first."""
+    """The list under "Today", "Yesterday", … in the reader's time zone; rows come newest first.
+
+    ``said``: what a search found in a conversation, by its id.
+    """
     today = timezone.localdate()
     groups: dict[str, list[ListedConversation]] = {}
     for row in rows:
@@ -106,6 +119,7 @@ def conversation_groups(
             updated_at=row.updated_at,
             is_running=bool(getattr(row, "is_running", False)),
             is_current=row.id == current_id,
+            snippet=(said or {}).get(row.id, ""),
         )
         groups.setdefault(_day(timezone.localtime(row.updated_at), today), []).append(listed)
     return list(groups.items())
@@ -127,6 +141,7 @@ def _turn_view(turn: Turn, gathered: _Gathered, *, marker: str) -> TurnView:
         summary_marker=marker,
         notices=gathered.notices.get(turn.id, ()),
         recalled=gathered.recalled.get(turn.id, ()),
+        forgotten_count=gathered.forgotten_counts.get(turn.id, 0),
         tools=gathered.tools.get(turn.id, ()),
     )
 
@@ -142,13 +157,18 @@ def _gather(user_id: UUID, turns: Sequence[Turn]) -> _Gathered:
             gathered.notices.setdefault(turn.id, []).append(notice)
     for step in scratchpad.steps_of_turns(user_id, ended):
         if step.action not in QUIET_TOOLS:
-            gathered.tools.setdefault(step.run.turn_id, []).append(ToolUsed(step.action, step.status))
+            used = ToolUsed(step.action, step.status, url=reverse("inspector:run", args=[step.run_id]))
+            gathered.tools.setdefault(step.run.turn_id, []).append(used)
     snapshots = contexts.first_snapshots(user_id, ended)
-    used = [item for snapshot in snapshots.values() for item in snapshot.recalled if item["included"]]
-    known = longterm.live_by_ids(user_id, {UUID(str(item["memory_id"])) for item in used})
-    for turn_id, snapshot in snapshots.items():
-        shown = [_recalled(item, known) for item in snapshot.recalled if item["included"]]
-        gathered.recalled[turn_id] = [item for item in shown if item]
+    given = {
+        turn_id: [item for item in snapshot.recalled if item["included"]]
+        for turn_id, snapshot in snapshots.items()
+    }
+    known = longterm.by_ids(user_id, {_memory_id(item) for items in given.values() for item in items})
+    for turn_id, items in given.items():
+        kept = [item for item in items if _memory_id(item) in known]
+        gathered.recalled[turn_id] = [_recalled(item, known[_memory_id(item)]) for item in kept]
+        gathered.forgotten_counts[turn_id] = len(items) - len(kept)
     return gathered
 
 
@@ -167,11 +187,11 @@ def _notice(memory: Memory, outcome: str, conversation_id: UUID) -> Notice:
     )
 
 
-def _recalled(item: dict[str, Any], known: dict[UUID, Memory]) -> Recalled | None:
-    """None for a memory that was forgotten or has faded since: what is gone is not shown."""
-    memory = known.get(UUID(str(item["memory_id"])))
-    if memory is None:
-        return None
+def _memory_id(item: dict[str, Any]) -> UUID:
+    return UUID(str(item["memory_id"]))
+
+
+def _recalled(item: dict[str, Any], memory: Memory) -> Recalled:
     confidence = item["confidence"]
     return Recalled(
         statement=memory.statement,
@@ -179,6 +199,7 @@ def _recalled(item: dict[str, Any], known: dict[UUID, Memory]) -> Recalled | Non
         said_on=date_format(timezone.localtime(memory.said_at), "j F Y"),
         confidence_percent=None if confidence is None else round(confidence * 100),
         url=reverse("inspector:fact", args=[memory.id]),
+        is_replaced=memory.status == Memory.Status.SUPERSEDED,
     )
 
 

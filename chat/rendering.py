@@ -18,6 +18,7 @@ from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.rules_core import StateCore
+from markdown_it.rules_inline import StateInline, link
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 from pygments.lexer import Lexer
@@ -41,7 +42,7 @@ _ALIGNMENTS: Final = {
 }
 # fmt: off
 _TAGS: Final = {
-    "a", "blockquote", "br", "button", "code", "div", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "li",
+    "a", "blockquote", "br", "button", "code", "div", "em", "h3", "h4", "h5", "h6", "hr", "li",
     "ol", "p", "pre", "s", "span", "strong", "table", "tbody", "td", "th", "thead", "tr", "ul",
 }
 # fmt: on
@@ -233,14 +234,38 @@ class _Renderer(RendererHTML):
 
 
 def _present(state: StateCore) -> None:
-    """Give cells their alignment as a class (the policy allows no inline style) and links their target."""
+    """Give cells their alignment as a class (the policy allows no inline style) and links their target.
+
+    Headings go below the page's own two levels, so that its outline stays one.
+    """
     for token in state.tokens:
+        if token.type in {"heading_open", "heading_close"}:
+            token.tag = f"h{min(int(token.tag[1]) + 2, 6)}"
         if token.type in {"th_open", "td_open"} and "style" in token.attrs:
             token.attrs = {"class": _ALIGNMENTS[str(token.attrs["style"])]}
         for child in token.children or []:
             # Leaving must not lose the conversation; our own pages open in place.
             if child.type == "link_open" and not _OWN_URL.fullmatch(str(child.attrs["href"])):
                 child.attrs["target"] = "_blank"
+
+
+def _image_as_link(state: StateInline, silent: bool) -> bool:  # noqa: FBT001 — markdown-it's signature
+    """``![alt](url)`` as ``[alt](url)``; inside another link, where none can be, as its words."""
+    start = state.pos
+    if not state.src.startswith("![", start):
+        return False
+    label = state.src[start + 2 : state.md.helpers.parseLinkLabel(state, start + 1)]
+    is_inside_link = state.linkLevel > 0
+    state.pos += 1
+    if not link(state, silent or is_inside_link):
+        state.pos = start
+        return False
+    if is_inside_link and not silent:
+        state.pending += label
+    elif not silent and not label.strip():
+        address = Token("text", "", 0, content=str(state.tokens[-2].attrs["href"]), level=state.level + 1)
+        state.tokens.insert(-1, address)
+    return True
 
 
 def _code_html(code: str, language: str, env: EnvType) -> str:
@@ -287,7 +312,8 @@ def _span_html(css_class: str, text: str) -> str:
 
 
 _MARKDOWN: Final = MarkdownIt("commonmark", {"html": False, "linkify": True}, renderer_cls=_Renderer)
-_MARKDOWN.enable(["table", "strikethrough", "linkify"]).disable("image")
+_MARKDOWN.enable(["table", "strikethrough", "linkify"])
+_MARKDOWN.inline.ruler.at("image", _image_as_link)
 _MARKDOWN.core.ruler.push("present", _present)
 _MARKDOWN.validateLink = _is_allowed_url  # type: ignore[method-assign]
 # Only what is written as an address becomes a link: "README.md" is no host in Moldova.

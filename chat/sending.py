@@ -12,13 +12,12 @@ from memoryapp.transcript.models import Turn
 
 
 def retry(user: User, turn_id: UUID) -> Turn:
-    """Answer an ended turn afresh: its run starts over and its earlier events are gone."""
+    """Answer an ended turn afresh: its run starts over, and readers skip the events of earlier attempts."""
     turn = queries.get_turn(user.id, turn_id)
     transcript.require_retryable(turn)
     run = runs.run_of_turn(user.id, turn_id)
     if run:
         scratchpad.start_over(run, attempt=turn.attempt)
-    events.clear(turn_id)
     return transcript.retry_turn(user.id, turn_id)
 
 

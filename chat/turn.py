@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from django.db import connections
+from django.db import DatabaseError, connections
 from django.utils import timezone
 
 from chat import events
@@ -116,7 +116,17 @@ def run_turn(claim: Claim) -> None:
                 message="Something went wrong on our side. It has been logged.",
             )
         else:
-            _end_completed(progress, reply)
+            _finish(progress, reply)
+
+
+def _finish(progress: Progress, reply: ModelReply) -> None:
+    try:
+        _end_completed(progress, reply)
+    except DatabaseError:  # what cannot be stored would be answered again and again
+        logger.exception("The reply of turn %s was not stored", progress.claim.turn_id)
+        _end_failed(
+            progress.claim, "", code="reply_not_stored", message="The reply could not be stored. Try again."
+        )
 
 
 def _begin(claim: Claim, *, keep: Callable[[str], None]) -> Progress:

@@ -1,10 +1,12 @@
 """The pages and actions of the chat. Each is typed input, one domain call, a response."""
 
 from typing import Any
+from urllib.parse import urlsplit
 from uuid import UUID, uuid4
 
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpResponse, HttpResponseBase
+from django.http import HttpResponse, HttpResponseBase, QueryDict
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
@@ -19,7 +21,7 @@ from memoryapp.accounts.auth import PageRequest, caller
 from memoryapp.errors import InvalidInputError
 from memoryapp.llm.registry import get_chat_model
 from memoryapp.transcript import operations as transcript
-from memoryapp.transcript import queries
+from memoryapp.transcript import queries, search
 from memoryapp.transcript.models import Conversation, Turn
 
 SHOWN = 100  # turns on a page; earlier ones are one click away
@@ -54,18 +56,13 @@ def conversation(request: PageRequest, conversation_id: UUID) -> HttpResponse:
 @require_POST
 def start(request: PageRequest) -> HttpResponse:
     """A new conversation with its first message; the form's key makes a repeated click land in the same one."""
-    user = caller(request)
-    key, text = _key(request), _text(request)
-    known = queries.turn_of_key(user.id, key)
-    if known:
-        return redirect("chat:conversation", known.conversation_id)
     try:
-        transcript.clean_message(text)
+        first = transcript.open_conversation(
+            caller(request), text=_text(request), idempotency_key=_key(request), now=timezone.now()
+        )
     except InvalidInputError as error:
         return _refused(request, None, error)
-    new = transcript.start_conversation(user, now=timezone.now())
-    transcript.post_turn(user, new.id, text=text, idempotency_key=key, now=timezone.now())
-    return redirect("chat:conversation", new.id)
+    return redirect("chat:conversation", first.conversation_id)
 
 
 @login_required
@@ -119,7 +116,12 @@ def stop(request: PageRequest, turn_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def retry(request: PageRequest, turn_id: UUID) -> HttpResponse:
-    retried = sending.retry(caller(request), turn_id)
+    try:
+        retried = sending.retry(caller(request), turn_id)
+    except transcript.TurnNotRetryableError as error:
+        if not request.htmx:
+            raise
+        return _not_retried(request, turn_id, error)
     if request.htmx:
         return HttpResponse(_turn_html(request, retried))
     return redirect("chat:conversation", retried.conversation_id)
@@ -129,6 +131,7 @@ def retry(request: PageRequest, turn_id: UUID) -> HttpResponse:
 @require_POST
 def rename(request: PageRequest, conversation_id: UUID) -> HttpResponse:
     transcript.change_conversation(caller(request).id, conversation_id, title=request.POST.get("title", ""))
+    messages.success(request, "Renamed.")
     return redirect("chat:conversation", conversation_id)
 
 
@@ -149,6 +152,7 @@ def switch_memory(request: PageRequest, conversation_id: UUID) -> HttpResponse:
 @require_POST
 def delete(request: PageRequest, conversation_id: UUID) -> HttpResponse:
     transcript.delete_conversation(caller(request).id, conversation_id)
+    messages.success(request, "The chat is deleted.")
     return redirect("chat:home")
 
 
@@ -213,8 +217,26 @@ def _fresh_list(request: PageRequest, current_id: UUID) -> str:
 
 
 def _listed(request: PageRequest, current_id: UUID | None) -> dict[str, Any]:
-    rows = queries.conversation_list(caller(request).id, matching=request.GET.get("q", "").strip())[:LISTED]
-    return {"conversation_groups": conversation_groups(rows, current_id=current_id)}
+    user_id = caller(request).id
+    searched = _searched(request)
+    said: dict[UUID, str] = {}
+    if searched:
+        rows, said = search.search_conversations(user_id, searched)
+    else:
+        rows = queries.conversation_list(user_id)
+    here = reverse("chat:conversation", args=[current_id]) if current_id else reverse("chat:home")
+    return {
+        "conversation_groups": conversation_groups(rows[:LISTED], current_id=current_id, said=said),
+        "searched": searched,
+        "search_url": here,
+    }
+
+
+def _searched(request: PageRequest) -> str:
+    """The words in the search box, also when only a part of the page is asked for."""
+    page_url = request.htmx.current_url if request.htmx else None
+    query = QueryDict(urlsplit(page_url).query) if page_url else request.GET
+    return query.get("q", "").replace("\x00", " ").strip()
 
 
 def _refused(
@@ -225,6 +247,16 @@ def _refused(
         return render(request, "_error.html", {"message": str(error)}, status=error.http_status)
     text = _text(request).replace("\x00", "").encode(errors="ignore").decode()
     return _page(request, in_conversation, form_error=str(error), draft=text, status=error.http_status)
+
+
+def _not_retried(
+    request: PageRequest, turn_id: UUID, error: transcript.TurnNotRetryableError
+) -> HttpResponse:
+    """The turn as it stands, which another tab has moved on, and why nothing was done."""
+    why = render_to_string("_error.html", {"message": str(error)}, request)
+    html = _turn_html(request, queries.get_turn(caller(request).id, turn_id))
+    alert = f'<hx-partial hx-target="#alert" hx-swap="innerHTML">{why}</hx-partial>'
+    return HttpResponse(html + alert, status=error.http_status)
 
 
 def _text(request: PageRequest) -> str:

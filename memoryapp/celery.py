@@ -37,7 +37,9 @@ app.conf.update(
         "global_keyprefix": "celery:",
     },
     task_ignore_result=True,  # results would keep content in Redis
-    task_acks_late=True,
+    # Early: Postgres is the queue of record and the reaper wakes what was lost. Late acknowledgements would tie the
+    # worker to the broker connection a task came by: when that breaks, kombu stops it until its last task has ended.
+    task_acks_late=False,
     worker_prefetch_multiplier=1,
     task_default_queue="memory",
     task_routes={"chat.tasks.run_turn": {"queue": "turns"}},

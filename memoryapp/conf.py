@@ -7,11 +7,14 @@ theirs), which is where secrets belong. This module imports nothing of the appli
 """
 
 import os
+import sys
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AliasChoices, Field, SecretStr, field_validator
+from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 
@@ -52,7 +55,7 @@ class Conf(BaseSettings):
     anthropic_api_key: SecretStr = Field(SecretStr(""), validation_alias=_named("ANTHROPIC_API_KEY"))
     anthropic_base_url: str = Field("", validation_alias=_named("ANTHROPIC_BASE_URL"))
     chat_model: str = "claude-sonnet-5-5"
-    cheap_model: str = "claude-haiku-5-5"  # summaries, titles, extraction
+    cheap_model: str = "claude-haiku-5-5"  # summaries: frequent, and easier than the talk itself
     # Used when the provider does not report limits; 200k and 8k are safe for every current model.
     window_tokens: int = Field(200_000, ge=4_000, le=10_000_000)
     max_output_tokens: int = Field(8_192, ge=256, le=128_000)
@@ -126,8 +129,53 @@ class Conf(BaseSettings):
         )
 
 
+# Without their prefix: read by the lookup of files below, by the compose file, by the README's examples.
+_NAMES_ELSEWHERE = frozenset({"SECRETS_DIR", "PORT", "IMAGE", "CPUS", "URL"})
+
+
 @lru_cache(maxsize=1)
 def get_conf() -> Conf:
-    """The process's configuration, read once. Tests clear the cache after changing the environment."""
+    """The process's configuration, read once. Tests clear the cache after changing the environment.
+
+    A wrong value ends the process with one message and status 1, whichever program reads it (``manage.py``,
+    ``celery``, ``uvicorn``): an exception would bury the message under each one's traceback.
+    """
     secrets_dir = Path(os.environ.get("STRATA_SECRETS_DIR", "/run/secrets"))
-    return Conf(_secrets_dir=secrets_dir if secrets_dir.is_dir() else None)
+    try:
+        return Conf(_secrets_dir=secrets_dir if secrets_dir.is_dir() else None)
+    except ValidationError as error:
+        sys.exit("\n".join(["Strata does not start with these settings:", *_problems(error)]))
+
+
+def unknown_variables(names: Iterable[str]) -> Iterator[str]:
+    """One sentence for each environment variable that looks like ours and is read by nothing."""
+    known = {name.upper() for name in Conf.model_fields} | _NAMES_ELSEWHERE
+    for name in sorted(names):
+        bare = name.upper().removeprefix("STRATA_")  # the prefix would make everything look alike
+        if bare != name.upper() and bare not in known:
+            meant = get_close_matches(bare, known, n=1)
+            hint = f" Did you mean STRATA_{meant[0]}?" if meant else ""
+            yield f"There is no setting {name}; it is ignored.{hint}"
+
+
+def _variables(field: str) -> tuple[str, ...]:
+    alias = Conf.model_fields[field].validation_alias
+    if isinstance(alias, AliasChoices):
+        return tuple(map(str, alias.choices))
+    return (f"STRATA_{field.upper()}",)
+
+
+def _problems(error: ValidationError) -> Iterator[str]:
+    """Each names the variable and what it may be, never the value: it may be a secret in the wrong place."""
+    for problem in error.errors(include_input=False, include_context=False, include_url=False):
+        field = str(problem["loc"][0])
+        variable = _variables(field)[0] if field in Conf.model_fields else field
+        yield f"- {variable}: {problem['msg']}{_bounds(field)}"
+
+
+def _bounds(field: str) -> str:
+    """The range that the declaration gives, as " (1 to 256)"; nothing for what has none."""
+    declared = Conf.model_fields[field].metadata if field in Conf.model_fields else []
+    low = next((rule.ge for rule in declared if hasattr(rule, "ge")), None)
+    high = next((rule.le for rule in declared if hasattr(rule, "le")), None)
+    return "" if low is None or high is None else f" ({low:,} to {high:,})"

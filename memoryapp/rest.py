@@ -14,6 +14,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.datastructures import MultiValueDict
 from ninja import Schema
 from ninja.parser import Parser
+from pydantic import ConfigDict
 
 from memoryapp.errors import InvalidInputError, MemoryAppError
 
@@ -30,6 +31,12 @@ class PreconditionRequiredError(MemoryAppError):
 
 class MalformedTextError(InvalidInputError):
     code = "malformed_text"
+
+
+class Body(Schema):
+    """What a request may send. A misspelt field is refused by name: ignored, it would be believed to work."""
+
+    model_config = ConfigDict(extra="forbid")
 
 
 class Problem(Schema):

@@ -2,6 +2,7 @@
 
 from django.contrib import admin
 from django.urls import include, path
+from django.views.generic import RedirectView
 
 from memoryapp import views
 from memoryapp.api import api
@@ -9,6 +10,9 @@ from memoryapp.api import api
 urlpatterns = [
     path("healthz", views.healthz, name="healthz"),
     path("readyz", views.readyz, name="readyz"),
+    path("favicon.ico", views.favicon, name="favicon"),
+    # allauth's page for many addresses per account, which nobody has here.
+    path("accounts/email/", RedirectView.as_view(pattern_name="accounts:settings")),
     path("accounts/", include("allauth.account.urls")),
     path("", include("memoryapp.accounts.urls")),
     path("memory/", include("memoryapp.inspector.urls")),

@@ -8,7 +8,9 @@ from django.core.exceptions import PermissionDenied
 from django.db import InterfaceError, OperationalError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
+from django.templatetags.static import static
+from django.urls import is_valid_path
 from django.views.decorators.http import require_safe
 from django_htmx.middleware import HtmxDetails
 from redis.exceptions import RedisError
@@ -41,6 +43,12 @@ def readyz(_request: HttpRequest) -> JsonResponse:
     )
 
 
+@require_safe
+def favicon(_request: HttpRequest) -> HttpResponse:
+    """For pages that name no icon, such as the admin's: browsers then ask for this address."""
+    return redirect(static("icons/mark.svg"))
+
+
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:  # noqa: ARG001
     return error_response(request, 400, "The request could not be understood.")
 
@@ -63,10 +71,24 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
 
 
 def method_not_allowed(request: HttpRequest, response: HttpResponse) -> HttpResponse:
-    """``response`` is Django's or ninja's bare refusal; what it allows is kept."""
+    """``response`` is Django's or ninja's bare refusal; what it allows is kept.
+
+    The address of a form, opened as a page (a bookmark, a way back after sign-in), leads to the page above it.
+    """
+    if request.method == "GET" and not request.path.startswith("/api/"):
+        return redirect(_page_above(request.path))
     answer = error_response(request, 405, f"This address does not answer {request.method}.")
     answer["Allow"] = response["Allow"]
     return answer
+
+
+def _page_above(path: str) -> str:
+    """The nearest address above this one that exists."""
+    while path != "/":
+        path = path.rstrip("/").rpartition("/")[0] + "/"
+        if is_valid_path(path):
+            return path
+    return path
 
 
 def too_many_requests(request: HttpRequest) -> HttpResponse:
@@ -98,7 +120,7 @@ def error_response(request: HttpRequest, status: int, message: str, *, template:
         return rest.problem(status, code=HTTPStatus(status).name.lower(), detail=message)
     context: dict[str, Any] = {"message": message, "status": status}
     htmx = getattr(request, "htmx", None)
-    page = template or f"errors/{status if status in {400, 403, 404, 429, 500, 503} else 400}.html"
+    page = template or f"errors/{status if status in {400, 403, 404, 405, 429, 500, 503} else 'base'}.html"
     if isinstance(htmx, HtmxDetails) and htmx:
         page = "_error.html"
     # Rendered without context processors: they would ask the very database that may be gone.

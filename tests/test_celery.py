@@ -36,3 +36,8 @@ def test_turns_have_a_queue_of_their_own():
     }
 
     assert routed == {"chat.tasks.run_turn": "turns", "other": "memory"}
+
+
+def test_a_worker_is_not_tied_to_the_connection_a_task_came_by():
+    # With late acknowledgements a broken broker connection stops the worker until its last reply has ended.
+    assert app.conf.task_acks_late is False

@@ -1,13 +1,16 @@
 """``docs/configuration.md`` and ``memoryapp/conf.py`` say the same."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from pydantic import AliasChoices, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
 
-from memoryapp.conf import Conf, get_conf
+from memoryapp.conf import Conf, get_conf, unknown_variables
+from tests.servers import hermetic_environment
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "configuration.md"
 ROW = re.compile(r"^\| `([A-Z_]+)` \| (.+?) \| (.+?) \| .*\|$", re.MULTILINE)
@@ -96,3 +99,67 @@ def test_bad_value_is_named_but_not_shown(monkeypatch: pytest.MonkeyPatch) -> No
 
     assert "turn_threads" in str(refusal.value)
     assert "sk-pasted" not in str(refusal.value)
+
+
+@pytest.mark.usefixtures("_fresh_conf")
+def test_each_wrong_value_is_one_line_with_the_variable_and_what_it_may_be(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("STRATA_TURN_THREADS", "0")
+    monkeypatch.setenv("STRATA_WINDOW_TOKENS", "sk-pasted")
+    monkeypatch.setenv("STRATA_EMBEDDER", "sk-pasted")
+
+    with pytest.raises(SystemExit) as refusal:
+        get_conf()
+
+    first, *problems = str(refusal.value).splitlines()
+    assert first == "Strata does not start with these settings:"
+    assert sorted(problems) == [
+        "- STRATA_EMBEDDER: Input should be 'bundled' or 'voyage'",
+        "- STRATA_TURN_THREADS: Input should be greater than or equal to 1 (1 to 256)",
+        (
+            "- STRATA_WINDOW_TOKENS: Input should be a valid integer, unable to parse string as an integer "
+            "(4,000 to 10,000,000)"
+        ),
+    ]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["manage.py", "sign_in_link"],
+        ["-m", "celery", "--app", "memoryapp.celery", "worker"],
+        ["-m", "uvicorn", "memoryapp.asgi:application", "--port", "1"],
+    ],
+    ids=lambda command: " ".join(command[:2]),
+)
+def test_every_program_ends_with_that_message_and_no_traceback(command: list[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, *command],
+        check=False,
+        cwd=DOCUMENT.parent.parent,
+        env=hermetic_environment() | {"STRATA_TURN_THREADS": "0"},
+        capture_output=True,
+        text=True,
+    )
+
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[1:] == [
+        "- STRATA_TURN_THREADS: Input should be greater than or equal to 1 (1 to 256)"
+    ]
+
+
+def test_variables_that_nothing_reads_are_named_with_what_was_meant() -> None:
+    names = [
+        "STRATA_CHEEP_MODEL",
+        "STRATA_XYZZY",
+        "STRATA_CHAT_MODEL",
+        "STRATA_SECRET_KEY",
+        "STRATA_PORT",
+        "PATH",
+    ]
+
+    assert list(unknown_variables(names)) == [
+        "There is no setting STRATA_CHEEP_MODEL; it is ignored. Did you mean STRATA_CHEAP_MODEL?",
+        "There is no setting STRATA_XYZZY; it is ignored.",
+    ]

@@ -136,6 +136,36 @@ def test_an_error_of_ours_shows_its_own_sentence(browser):
     assert "There is no such thing." in assert_page(browser.get("/missing"), 404, "There is nothing here")
 
 
+@pytest.mark.parametrize(
+    ("address", "page"),
+    [
+        ("/c/new", "/"),
+        ("/c/00000000-0000-7000-8000-000000000000/send", "/c/00000000-0000-7000-8000-000000000000/"),
+        (
+            "/memory/facts/00000000-0000-7000-8000-000000000000/edit",
+            "/memory/facts/00000000-0000-7000-8000-000000000000/",
+        ),
+        ("/settings/appearance", "/settings/"),
+        ("/settings/tokens/00000000-0000-7000-8000-000000000000/revoke", "/settings/"),
+    ],
+)
+def test_the_address_of_a_form_opened_as_a_page_leads_to_the_page_above(browser, address, page):
+    response = browser.get(address)
+
+    assert response.status_code == 302
+    # Another form's address may come in between.
+    while response["Location"] != page:
+        response = browser.get(response["Location"])
+        assert response.status_code == 302
+
+
+def test_the_icon_is_found_where_browsers_look_for_it(client):
+    response = client.get("/favicon.ico")
+
+    assert response.status_code == 302
+    assert response["Location"].endswith(".svg")
+
+
 @pytest.mark.parametrize("method", ["put", "delete", "post"])
 def test_a_method_that_a_page_does_not_answer_is_a_page(alice, method):
     browser = Client()
@@ -143,7 +173,7 @@ def test_a_method_that_a_page_does_not_answer_is_a_page(alice, method):
 
     response = getattr(browser, method)("/memory/")
 
-    assert_page(response, 405, "does not answer")
+    assert "Error 405" in assert_page(response, 405, "does not answer")
     assert response["Allow"] == "GET"
 
 
@@ -166,7 +196,7 @@ def test_nul_in_an_address_is_refused_and_not_a_defect(browser, address):
 def test_a_cursor_that_is_not_ours_is_a_page(browser, address, cursor):
     response = browser.get(address, {"after": cursor})
 
-    assert_page(response, 422, "This cursor is not one of ours")
+    assert "Error 422" in assert_page(response, 422, "This cursor is not one of ours")
 
 
 def test_a_forged_host_is_refused(browser, settings):

@@ -8,7 +8,14 @@ from django.test import Client
 from tests.addresses import addresses
 from tests.world import CONTENT, everything_of, rows_of
 
-OPEN_TO_STRANGERS = {"/healthz", "/readyz", "/admin/login/", "/settings/appearance", "/sign-in/unknown"}
+OPEN_TO_STRANGERS = {
+    "/healthz",
+    "/readyz",
+    "/favicon.ico",
+    "/admin/login/",
+    "/settings/appearance",
+    "/sign-in/unknown",
+}
 # The streams are read in their own tests; here they would hold the walk up.
 STREAMS = ("/stream", "/events")
 SIGN_IN = ("/accounts/login/", "/admin/")  # the admin leads on to the first

@@ -1,6 +1,6 @@
 """One row of everything for a person, each holding the same word, to be looked for where it must not be."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import UUID, uuid4
 
 from django.apps import apps
@@ -58,7 +58,9 @@ def everything_of(user: User) -> World:
     )
     memory = longterm.remember(user.id, _said(turn, f"Likes {CONTENT}", key="food.breakfast")).memory
     longterm.edit(user.id, memory.id, version=1, now=now, statement=f"Likes bitter {CONTENT}")
-    forgotten = longterm.remember(user.id, _said(turn, f"Hated {CONTENT}")).memory
+    forgotten = longterm.remember(
+        user.id, replace(_said(turn, f"Hated {CONTENT}"), quote="", source=None)
+    ).memory
     longterm.forget(user.id, forgotten.id, now=now)
     run = Run.objects.get(turn=turn)
     longterm.record_experience(

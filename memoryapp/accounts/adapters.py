@@ -7,6 +7,7 @@ from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.core.ratelimit import respond_429
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
+from django.urls import reverse
 
 from memoryapp.conf import get_conf
 
@@ -15,6 +16,10 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
     def is_open_for_signup(self, request: HttpRequest) -> bool:  # noqa: ARG002  # allauth's signature
         """Only when the operator opens it: the first account is made by ``manage.py prepare``, not by a stranger."""
         return get_conf().is_signup_open
+
+    def get_password_change_redirect_url(self, request: HttpRequest) -> str:  # noqa: ARG002  # allauth's signature
+        """Back to where it was asked for; allauth stays on the form, which looks as if nothing had happened."""
+        return reverse("accounts:settings")
 
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
         """The status says it too: allauth alone would answer 200 with a sentence in the form."""

@@ -3,7 +3,6 @@
 import secrets
 from datetime import datetime, timedelta
 from uuid import UUID
-from zoneinfo import available_timezones
 
 from django.db import IntegrityError, transaction
 from django.db.models import F
@@ -94,7 +93,7 @@ def note_token_use(token: ApiToken, *, now: datetime) -> None:
 
 
 def change_preferences(user: User, *, time_zone: str, theme: str) -> None:
-    if time_zone not in available_timezones():
+    if time_zone not in queries.time_zones():
         raise InvalidInputError("Choose a time zone from the list, such as Europe/Berlin.")
     if theme not in User.Theme.values:
         raise InvalidInputError("Choose light, dark or system.")

@@ -2,7 +2,10 @@
 
 import hashlib
 from datetime import datetime
+from functools import lru_cache
+from zoneinfo import available_timezones
 
+from django.db import connection
 from django.db.models import QuerySet
 from django.utils import timezone
 
@@ -15,6 +18,20 @@ RENEW = "Make a new one on the settings page or with: manage.py create_token USE
 def digest(secret: str) -> str:
     """SHA-256, hex. The secrets hold 256 random bits, so a fast hash is enough (nothing to guess)."""
     return hashlib.sha256(secret.encode()).hexdigest()
+
+
+@lru_cache(maxsize=1)
+def time_zones() -> tuple[str, ...]:
+    """Names that Python and Postgres both know, without legacy aliases: what a person may choose.
+
+    Lifetimes end at the person's midnight, which Postgres works out: a name it refuses would break their pages.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT name FROM pg_timezone_names")
+        known = {name for (name,) in cursor.fetchall()} & available_timezones()
+    return tuple(
+        sorted(name for name in known if name == "UTC" or ("/" in name and not name.startswith("Etc/")))
+    )
 
 
 def live_tokens(user: User, *, now: datetime) -> QuerySet[ApiToken]:

@@ -1,8 +1,7 @@
 """Sign-in links and the settings page."""
 
 from typing import Any
-from uuid import UUID
-from zoneinfo import available_timezones
+from uuid import UUID, uuid4
 
 from django.contrib import messages
 from django.contrib.auth import login
@@ -20,6 +19,7 @@ from memoryapp.errors import InvalidInputError
 
 SESSION_BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
 YEAR_S = 365 * 24 * 3600
+USED_FORM = "token_form_used"  # reloading the page that shows a secret sends its form again
 
 
 @never_cache
@@ -73,12 +73,19 @@ def save_appearance(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_POST
 def create_token(request: HttpRequest) -> HttpResponse:
+    form_key = request.POST.get("form_key", "")[:64]
+    if form_key and form_key == request.session.get(USED_FORM):
+        messages.info(
+            request, "This token was made already. If you did not copy it, revoke it and make another."
+        )
+        return redirect("accounts:settings")
     try:
         _, secret = operations.create_token(
             caller(request), name=request.POST.get("name", ""), now=timezone.now()
         )
     except InvalidInputError as error:
         return _settings(request, form_error=str(error), status=422)
+    request.session[USED_FORM] = form_key
     # Rendered, not redirected: the secret is shown this once and must not be stored anywhere.
     return _settings(request, new_token=secret, status=201)
 
@@ -95,7 +102,8 @@ def _settings(request: HttpRequest, *, status: int = 200, **context: Any) -> Htt
     user = caller(request)
     context |= {
         "tokens": queries.live_tokens(user, now=timezone.now()),
-        "time_zones": sorted(available_timezones()),
+        "time_zones": queries.time_zones(),
+        "form_key": str(uuid4()),
         "has_password": user.has_usable_password(),
     }
     return render(request, "accounts/settings.html", context, status=status)

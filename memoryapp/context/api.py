@@ -19,7 +19,7 @@ router = Router(tags=["memories"])
 turns_router = Router(tags=["turns"])
 
 
-class SearchIn(Schema):
+class SearchIn(rest.Body):
     query: str = Field(min_length=1, max_length=2_000)
     limit: int = Field(10, ge=1, le=100)
     include: list[Literal["facts"]] = ["facts"]

@@ -28,9 +28,9 @@ class Account:
         return self.closed_parent(directory) is None
 
     def closed_parent(self, directory: Path) -> Path | None:
-        """The outermost directory on the way that keeps the account out, if any."""
+        """The outermost directory on the way that keeps the account out, if any; what is not there does not."""
         path = directory.resolve()
-        for each in (*reversed(path.parents), path):
+        for each in filter(Path.exists, (*reversed(path.parents), path)):
             status = each.stat()
             needed = stat.S_IXUSR if status.st_uid == self.uid else stat.S_IXOTH
             if not status.st_mode & needed:

@@ -37,6 +37,11 @@ class DataDirectory:
         self.run = self.path / "run"
         self._lock: IO[str] | None = None
 
+    def require_free(self) -> None:
+        """Raise AlreadyRunningError when another process owns the directory; makes and changes nothing."""
+        if self.running():
+            self._refuse()
+
     def claim(self) -> None:
         """Become the owner; raises AlreadyRunningError when another process is."""
         try:

@@ -29,6 +29,12 @@ def join_running(arguments: Sequence[str]) -> None:
             os.environ[name] = value
 
 
+def address(data_dir: Path) -> str:
+    """Where the application of that data directory answers, as ``http://host:port``; empty when it is not up."""
+    running = DataDirectory(data_dir).running()
+    return running.url if running else ""
+
+
 def _chosen(arguments: Sequence[str]) -> Path | None:
     for position, argument in enumerate(arguments):
         if argument == _OPTION and position + 1 < len(arguments):

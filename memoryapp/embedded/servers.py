@@ -36,10 +36,13 @@ class Servers:
 
     def claim(self) -> list[Postgres | Valkey]:
         """Take the directory and return its servers, each still to be started; raises AlreadyRunningError."""
-        self.data.claim()
         account = service_account(self.data.path / "pg18") if self._wanted else None
         if account:
-            self._let_in(account)
+            self._require_way(account, self.data.path.parent)  # before anything is made there
+        self.data.claim()
+        if account:
+            self._require_way(account, self.data.path)  # what was just made obeys the umask
+            account.own(self.data.run)
         self._servers = [
             wanted(self.data, account=account, is_durable=self._is_durable) for wanted in self._wanted
         ]
@@ -92,9 +95,8 @@ class Servers:
     ) -> None:
         self.stop()
 
-    def _let_in(self, account: Account) -> None:
-        account.own(self.data.run)
-        if closed := account.closed_parent(self.data.path):
+    def _require_way(self, account: Account, directory: Path) -> None:
+        if closed := account.closed_parent(directory):
             raise EmbeddedError(
                 f"The data directory {self.data.path} is inside {closed}, which '{account.name}', who "
                 f"runs PostgreSQL when you are root, may not enter. Choose another with --data-dir, "

@@ -23,8 +23,11 @@ _COLOURS = (36, 35, 33, 32, 34)  # cyan, magenta, yellow, green, blue: readable 
 
 @dataclass(frozen=True, slots=True)
 class Program:
+    """``unsaid_at_stop``: lines with this are not passed on once we stop it: they would alarm for nothing."""
+
     name: str
     command: tuple[str, ...]
+    unsaid_at_stop: str = ""
 
 
 @dataclass(slots=True)
@@ -47,6 +50,7 @@ class Supervisor:
     terminal: TextIO
     is_coloured: bool
     _is_mute: bool = False
+    _is_stopping: bool = False
     _children: list[_Child] = field(default_factory=list)
     _selector: selectors.BaseSelector = field(default_factory=selectors.DefaultSelector)
 
@@ -77,6 +81,7 @@ class Supervisor:
 
     def stop(self) -> None:
         """SIGTERM to all, SIGKILL to who is still there after the grace; returns when all are gone."""
+        self._is_stopping = True
         for child in self._children:
             if child.process.poll() is None:
                 child.process.send_signal(signal.SIGTERM)
@@ -124,7 +129,9 @@ class Supervisor:
         if child.pending and (not read or len(child.pending) > _READ_BYTES):
             lines, child.pending = [*lines, child.pending], b""
         for line in lines:
-            self._say(child, line.decode(errors="replace"))
+            text = line.decode(errors="replace")
+            if not (self._is_stopping and (unsaid := child.program.unsaid_at_stop) and unsaid in text):
+                self._say(child, text)
         if not read:
             self._selector.unregister(child.process.stdout)
             child.process.stdout.close()

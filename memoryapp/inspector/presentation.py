@@ -28,6 +28,7 @@ class MemoryRow:
     origin_label: str
     quote: str
     said_at: datetime
+    recorded_at: datetime
     confidence_percent: int
     fades_text: str
     status: str
@@ -57,7 +58,9 @@ class MemoryPage:
     expires_at: datetime | None
     versions: Sequence[VersionRow]
     superseded_by_url: str
+    superseded_at: datetime | None
     supersedes: Sequence[MemoryRow]
+    rival: MemoryRow | None
 
     def __getattr__(self, name: str) -> object:
         # Templates read one flat object.
@@ -102,7 +105,7 @@ class RunRow:
     goal: str
     steps: int
     tokens: int
-    ms: int | None
+    duration_text: str
     created_at: datetime
     url: str
     conversation_title: str
@@ -117,7 +120,7 @@ class StepRow:
     observation: str
     status: str
     tokens: int
-    ms: int
+    duration_text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,9 +139,10 @@ class RunPage:
     goal: str
     status: str
     tokens: int
-    ms: int | None
+    duration_text: str
     created_at: datetime
     expires_text: str
+    chat_url: str
     pad: PadRow
     steps: Sequence[StepRow]
 
@@ -156,8 +160,9 @@ def memory_row(memory: Memory) -> MemoryRow:
         origin_label=ORIGIN_LABELS[Origin(memory.origin)],
         quote=memory.quote if memory.quote != memory.statement else "",
         said_at=memory.said_at,
+        recorded_at=memory.recorded_at,
         confidence_percent=round(memory.confidence * 100),
-        fades_text=fades_text(fades_at, now=now),
+        fades_text=fades_text(fades_at, now=now) if memory.status == Memory.Status.ACTIVE else "",
         status="expired" if has_faded else memory.status,
         status_label="Faded" if has_faded else STATUS_LABELS[Memory.Status(memory.status)],
         url=reverse("inspector:fact", args=[memory.id]),
@@ -168,6 +173,7 @@ def memory_row(memory: Memory) -> MemoryRow:
 def memory_page(memory: Memory) -> MemoryPage:
     message = memory.source_message
     replaced_by = memory.superseded_by
+    rival = longterm.rival(memory)
     return MemoryPage(
         row=memory_row(memory),
         kind_rationale=memory.kind.rationale,
@@ -177,6 +183,8 @@ def memory_page(memory: Memory) -> MemoryPage:
         expires_at=getattr(memory, "fades_at", None),
         versions=[_version_row(version) for version in longterm.versions(memory)],
         superseded_by_url=reverse("inspector:fact", args=[replaced_by.id]) if replaced_by else "",
+        superseded_at=memory.superseded_at,
+        rival=memory_row(rival) if rival else None,
         supersedes=[memory_row(older) for older in longterm.superseded_by(memory)],
     )
 
@@ -224,7 +232,7 @@ def run_row(run: Run, *, kept_days: int | None) -> RunRow:
         goal=run.goal,
         steps=getattr(run, "step_count", 0),
         tokens=run.input_tokens + run.output_tokens,
-        ms=_duration_ms(run),
+        duration_text=_run_duration(run),
         created_at=run.started_at,
         url=reverse("inspector:run", args=[run.id]),
         conversation_title=run.turn.conversation.title,
@@ -238,9 +246,10 @@ def run_page(run: Run, steps: Sequence[Step], *, kept_days: int | None) -> RunPa
         goal=run.goal,
         status=run.status,
         tokens=run.input_tokens + run.output_tokens,
-        ms=_duration_ms(run),
+        duration_text=_run_duration(run),
         created_at=run.started_at,
         expires_text=_record_text(run, kept_days=kept_days),
+        chat_url=_turn_url(run.turn),
         pad=PadRow(
             facts=[f"{fact.key}: {fact.value} ({fact.source})" for fact in pad.facts],
             done=pad.done,
@@ -270,7 +279,7 @@ def _step_row(step: Step) -> StepRow:
         observation=step.observation,
         status="failed" if step.status == Step.Status.ERROR else step.status,
         tokens=step.tokens,
-        ms=step.duration_ms,
+        duration_text=_duration_text(step.duration_ms / 1000),
     )
 
 
@@ -278,8 +287,19 @@ def _turn_url(turn: Turn) -> str:
     return f"{reverse('chat:conversation', args=[turn.conversation_id])}#turn-{turn.id}"
 
 
-def _duration_ms(run: Run) -> int | None:
-    return round((run.finished_at - run.started_at).total_seconds() * 1000) if run.finished_at else None
+def _run_duration(run: Run) -> str:
+    """ "" while it runs."""
+    return _duration_text((run.finished_at - run.started_at).total_seconds()) if run.finished_at else ""
+
+
+def _duration_text(seconds: float) -> str:
+    """ "230 ms", "14.8 s", "2 min 5 s"."""
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    if round(seconds, 1) < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s"
 
 
 def _record_text(run: Run, *, kept_days: int | None) -> str:

@@ -58,6 +58,8 @@ def overview(request: HttpRequest) -> HttpResponse:
 def facts(request: HttpRequest) -> HttpResponse:
     user_id = caller_id(request)
     filters = {name: request.GET.get(name, "").strip() for name in ("q", "kind", "status", "origin", "sort")}
+    if filters["status"] == "any":  # the API's word for it
+        filters["status"] = "all"
     rows = _filtered(user_id, filters)
     order = ORDERS.get(filters["sort"], ORDERS[""])
     if order[0] == "fades_at":
@@ -131,7 +133,7 @@ def fact_confirm(request: HttpRequest, memory_id: UUID) -> HttpResponse:
 @require_POST
 def fact_delete(request: HttpRequest, memory_id: UUID) -> HttpResponse:
     operations.forget(caller_id(request), memory_id, now=timezone.now())
-    messages.success(request, "Forgotten. It is in no prompt, search or page any more.")
+    messages.success(request, "Forgotten, with the records of the runs that held it.")
     back = request.GET.get("next", "")
     is_ours = url_has_allowed_host_and_scheme(back, allowed_hosts=None)
     return redirect(back if is_ours else "inspector:facts")
@@ -227,7 +229,7 @@ def _filtered(user_id: UUID, filters: dict[str, str]) -> MemoryQuerySet:
 
 
 def _render(request: HttpRequest, page: str, context: dict[str, Any], *, status: int = 200) -> HttpResponse:
-    context["pending_count"] = queries.memories(caller_id(request), status="pending").count()
+    context["pending_count"] = queries.memories(caller_id(request), status="waiting").count()
     return render(request, f"inspector/{page}.html", context, status=status)
 
 

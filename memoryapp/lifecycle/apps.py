@@ -5,3 +5,7 @@ class LifecycleConfig(AppConfig):
     name = "memoryapp.lifecycle"
     label = "lifecycle"
     verbose_name = "Lifecycle"
+
+    def ready(self) -> None:
+        # Models are loaded by now, and not before; the import connects the receiver.
+        from memoryapp.lifecycle import forgetting  # noqa: F401, PLC0415

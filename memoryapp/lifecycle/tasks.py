@@ -51,11 +51,28 @@ def after_turn(turn_id: str) -> None:
 
 @shared_task
 def sweep() -> None:
-    """Once a minute: delete what has faded, drop old run records, embed what is left behind."""
+    """Once a minute: delete what has faded, drop old run records, embed what is left behind.
+
+    Each for itself: what one person's rows do to one of them must not stop the others.
+    """
+    for job in (_delete_faded, _drop_run_records, _embed_backlog):
+        try:
+            job()
+        except Exception:  # the edge of a job
+            logger.exception("The sweep could not finish %s", job.__name__.strip("_"))
+
+
+def _delete_faded() -> None:
     operations.logged(LifecycleRun.Job.EXPIRY, longterm.delete_faded)
+
+
+def _drop_run_records() -> None:
     days = memories.run_record_days()
     if days is not None:
         operations.logged(LifecycleRun.Job.EXPIRY, lambda: scratchpad.drop_old_records(older_than_days=days))
+
+
+def _embed_backlog() -> None:
     try:
         operations.logged(LifecycleRun.Job.EMBEDDING, embedding.embed_backlog)
     except EmbedderUnavailable as error:

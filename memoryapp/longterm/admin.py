@@ -1,4 +1,9 @@
+from typing import Any
+
 from django.contrib import admin
+from django.db import models
+from django.forms import Field, Textarea
+from django.http import HttpRequest
 
 from memoryapp.accounts.admin import RecordAdmin
 from memoryapp.longterm.models import Experience, Kind, Memory, MemorySource, MemoryVersion, Tombstone
@@ -17,6 +22,22 @@ class KindAdmin(admin.ModelAdmin):
         "rationale",
     )
     ordering = ("position", "id")
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Kind | None = None) -> tuple[str, ...]:  # noqa: ARG002  # Django's signature
+        """What the program and the API know a kind by is given once."""
+        return ("slug", "subject") if obj else ()
+
+    def has_delete_permission(self, request: HttpRequest, obj: Kind | None = None) -> bool:
+        """The rules for runs and experiences stay: the program needs one of each."""
+        is_needed = obj is not None and obj.subject != Kind.Subject.STATEMENT
+        return not is_needed and super().has_delete_permission(request, obj)
+
+    def formfield_for_dbfield(
+        self, db_field: "models.Field[Any, Any]", request: HttpRequest, **kwargs: Any
+    ) -> Field | None:
+        if db_field.name == "rationale":
+            kwargs["widget"] = Textarea(attrs={"rows": 3, "cols": 80})
+        return super().formfield_for_dbfield(db_field, request, **kwargs)
 
 
 @admin.register(Memory)
@@ -47,6 +68,13 @@ class MemoryAdmin(RecordAdmin):
         "is_kept",
     )
     readonly_fields = ("user", "kind", "status", "origin", "channel", "affirmed_at")
+
+    def has_delete_permission(self, request: HttpRequest, obj: Memory | None = None) -> bool:
+        """Only together with their person: alone a memory is forgotten, by its owner, which leaves a tombstone."""
+        address = request.resolver_match.url_name if request.resolver_match else None
+        return not (address or "").startswith("longterm_memory_") and super().has_delete_permission(
+            request, obj
+        )
 
 
 @admin.register(MemoryVersion)

@@ -26,14 +26,14 @@ SORTS: dict[str, tuple[str, str]] = {
 }
 
 
-class MemoryIn(Schema):
+class MemoryIn(rest.Body):
     statement: str
     kind: str = "preference"
     key: str = ""
     value: str | None = Field(None, description="Kept as part of the statement when it is not in it already.")
 
 
-class MemoryPatch(Schema):
+class MemoryPatch(rest.Body):
     statement: str | None = None
     kind: str | None = None
     key: str | None = None

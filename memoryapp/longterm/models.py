@@ -6,6 +6,7 @@ from uuid import UUID
 from django.conf import settings
 from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.search import SearchVector, SearchVectorField
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
@@ -14,6 +15,8 @@ from uuid6 import uuid7
 
 from memoryapp.policies.trust import Origin
 
+MAX_DAYS = 36_500  # a century: dates stay within what Postgres and Python can add
+DAYS = (MinValueValidator(1), MaxValueValidator(MAX_DAYS))
 ORIGINS = [(origin.value, origin.value.replace("_", " ").capitalize()) for origin in Origin]
 
 
@@ -32,12 +35,32 @@ class Kind(models.Model):
     slug = models.SlugField(unique=True)
     label = models.CharField(max_length=60)
     subject = models.CharField(max_length=10, choices=Subject, default=Subject.STATEMENT)
-    shape = models.CharField(max_length=5, choices=Shape, default=Shape.FREE)
-    ttl_days = models.PositiveIntegerField(null=True, blank=True, help_text="Days; empty means for ever.")
+    shape = models.CharField(
+        max_length=5,
+        choices=Shape,
+        default=Shape.FREE,
+        help_text="Whether facts of this kind usually have one current value, such as a city. A description: it "
+        "changes no behaviour.",
+    )
+    ttl_days = models.PositiveIntegerField(
+        "lifetime in days",
+        null=True,
+        blank=True,
+        validators=DAYS,
+        help_text="Empty: for ever. A change applies at once, to old memories too: what is older than a shortened "
+        "lifetime is hidden immediately, and the sweep, which runs every minute, deletes it for good.",
+    )
     is_always_used = models.BooleanField(
         default=False, help_text="In every prompt, not only when it matters."
     )
-    half_life_days = models.PositiveIntegerField(null=True, blank=True)
+    half_life_days = models.PositiveIntegerField(
+        "half-life in days",
+        null=True,
+        blank=True,
+        validators=DAYS,
+        help_text="After so many days without being affirmed, a memory counts half as recent when recall ranks it. "
+        "Empty: age does not matter. Nothing is hidden or deleted by it.",
+    )
     min_confidence = models.FloatField(default=0.0)
     needs_confirmation = models.BooleanField(default=False)
     rationale = models.CharField(max_length=300)
@@ -53,7 +76,17 @@ class Kind(models.Model):
                 condition=Q(min_confidence__range=(0, 1)), name="kind_min_confidence_range"
             ),
             models.CheckConstraint(condition=~Q(rationale=""), name="kind_has_rationale"),
-            models.CheckConstraint(condition=Q(ttl_days=None) | Q(ttl_days__gt=0), name="kind_ttl_positive"),
+            # A lifetime of no days would delete on arrival; one of millions overflows the date.
+            models.CheckConstraint(
+                condition=Q(ttl_days=None) | Q(ttl_days__range=(1, MAX_DAYS)),
+                name="kind_ttl_range",
+                violation_error_message=f"A lifetime is 1 to {MAX_DAYS:,} days, or empty for ever.",
+            ),
+            models.CheckConstraint(
+                condition=Q(half_life_days=None) | Q(half_life_days__range=(1, MAX_DAYS)),
+                name="kind_half_life_range",
+                violation_error_message=f"A half-life is 1 to {MAX_DAYS:,} days, or empty.",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -149,6 +182,7 @@ class Memory(models.Model):
     objects = MemoryQuerySet.as_manager()
 
     class Meta:
+        verbose_name_plural = "memories"
         constraints: ClassVar = [
             # One live truth per key, and no statement twice, however many writers there are.
             models.UniqueConstraint(

@@ -1,12 +1,13 @@
 """Writes of long-term memory. Every path — chat, API, inspector, import — comes through ``remember``."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
 from django.db.models import Q
+from django.dispatch import Signal
 
 from memoryapp.accounts import operations as accounts
 from memoryapp.accounts.models import User
@@ -27,6 +28,9 @@ from memoryapp.policies import reconciliation
 from memoryapp.policies.reconciliation import Known, Outcome
 from memoryapp.policies.secrets import find_secret
 from memoryapp.policies.trust import INITIAL_CONFIDENCE, Origin
+
+# Sent with ``traces`` inside the transaction of ``forget``: what other rooms hold of a memory goes with it, or neither.
+forgetting = Signal()
 
 SWEEP_ROWS = 1_000  # of each sort in one transaction; the next sweep is a minute away
 
@@ -93,6 +97,15 @@ class Remembered:
     memory: Memory
 
 
+@dataclass(frozen=True, slots=True)
+class Traces:
+    """By what a memory that is being forgotten can be found elsewhere: ids, wordings and quotes."""
+
+    user_id: UUID
+    run_ids: frozenset[UUID]
+    texts: frozenset[str]
+
+
 def remember(user_id: UUID, candidate: Candidate) -> Remembered:
     """Reconcile a statement with what is known and keep the result, in one transaction.
 
@@ -124,6 +137,8 @@ def edit(
     try:
         with transaction.atomic(durable=True):
             memory = _locked(user_id, memory_id, version=version)
+            if memory.status == Memory.Status.SUPERSEDED:
+                raise InvalidInputError("This was replaced. Correct what replaced it.")
             text = _clean_statement(memory.statement if statement is None else statement)
             if text != memory.statement:
                 memory.embedding, memory.embedding_model = None, ""
@@ -151,7 +166,7 @@ def confirm(user_id: UUID, memory_id: UUID, *, version: int, now: datetime) -> M
     try:
         with transaction.atomic(durable=True):
             memory = _locked(user_id, memory_id, version=version)
-            if memory.status not in {Memory.Status.PENDING, Memory.Status.CONFLICT}:
+            if memory.status not in queries.WAITING:
                 raise InvalidInputError("This memory does not wait for your word.")
             _retire_faded(user_id, digest=memory.digest, key=memory.key)
             live = Memory.objects.for_user(user_id).live()
@@ -195,15 +210,17 @@ def forget(user_id: UUID, memory_id: UUID, *, now: datetime, version: int | None
 
     One transaction: the row, its versions, sources and vector go, and so do its former values, which are the same fact
     in older words, and rows that wait with the same statement. A tombstone without the text stays for every wording;
-    the memory epoch moves, so that a turn or job already running cannot write it back.
+    the memory epoch moves, so that a turn or job already running cannot write it back. Whoever listens to
+    ``forgetting`` removes its traces elsewhere.
     """
     with transaction.atomic(durable=True):
         memory = _locked(user_id, memory_id, version=version)
         repeats = Q(digest=memory.digest) & ~Q(status=Memory.Status.ACTIVE)
         gone = Memory.objects.for_user(user_id).filter(Q(id=memory.id) | Q(superseded_by=memory) | repeats)
         _bury(memory, gone, now=now)
-        gone.delete()
         accounts.advance_memory_epoch(user_id)
+        forgetting.send(sender=Memory, traces=_traces(user_id, gone))
+        gone.delete()
 
 
 def store_embedding(memory_id: UUID, *, version: int, embedding: list[float], model_id: str) -> bool:
@@ -237,13 +254,16 @@ def record_experience(
     avoid: str,
     origin: Origin,
     now: datetime,
-) -> Experience:
-    """Keep what a run taught, once per run."""
+) -> Experience | None:
+    """Keep what a run taught, once per run; None when no kind gives experiences a rule."""
+    kind = queries.kinds().filter(subject=Kind.Subject.EXPERIENCE).first()
+    if kind is None:
+        return None
     experience, _ = Experience.objects.get_or_create(
         user_id=user_id,
         source_run_id=run_id,
         defaults={
-            "kind": Kind.objects.get(subject=Kind.Subject.EXPERIENCE),
+            "kind": kind,
             "goal": goal,
             "tools": list(tools),
             "outcome": outcome,
@@ -255,6 +275,14 @@ def record_experience(
         },
     )
     return experience
+
+
+def drop_experiences(user_id: UUID, *, run_ids: Iterable[UUID], texts: Iterable[str]) -> None:
+    """Delete what these runs taught and what holds one of these texts, within the caller's transaction."""
+    held = Q(source_run__in=list(run_ids))
+    for text in texts:
+        held |= Q(goal__icontains=text) | Q(worked__icontains=text) | Q(avoid__icontains=text)
+    Experience.objects.filter(held, user_id=user_id).delete()
 
 
 def _checked(candidate: Candidate) -> Candidate:
@@ -379,6 +407,19 @@ def _with_source(memory: Memory, candidate: Candidate, outcome: Outcome) -> Memo
             user_id=memory.user_id, memory=memory, message_id=candidate.source.message_id, defaults=values
         )
     return memory
+
+
+def _traces(user_id: UUID, gone: MemoryQuerySet) -> Traces:
+    wordings = MemoryVersion.objects.filter(user_id=user_id, memory__in=gone)
+    quotes = MemorySource.objects.filter(user_id=user_id, memory__in=gone)
+    rows = gone.values_list("id", "statement", "quote", "source_run_id")
+    texts = {str(value) for row in rows for value in row[:3]}
+    texts |= {*wordings.values_list("statement", flat=True), *quotes.values_list("quote", flat=True)}
+    return Traces(
+        user_id=user_id,
+        run_ids=frozenset(run_id for *_, run_id in rows if run_id),
+        texts=frozenset(filter(None, texts)),
+    )
 
 
 def _bury(memory: Memory, gone: MemoryQuerySet, *, now: datetime) -> None:

@@ -16,6 +16,8 @@ ORIGIN_LABELS = {
     Origin.IMPORTED: "Imported",
     Origin.UNTRUSTED: "From a page or document",
 }
+LAST_YEAR = 9_000  # beyond it a local date need not exist, and nobody waits for it
+
 STATUS_LABELS = {
     Memory.Status.ACTIVE: "Remembered",
     Memory.Status.PENDING: "Waiting for your word",
@@ -26,7 +28,7 @@ STATUS_LABELS = {
 
 def fades_text(fades_at: datetime | None, *, now: datetime) -> str:
     """ "Kept until you forget it", "Fades in 12 days", "Fades today", "Faded"."""
-    if fades_at is None:
+    if fades_at is None or fades_at.year > LAST_YEAR:
         return "Kept until you forget it"
     if fades_at <= now:
         return "Faded"

@@ -21,6 +21,8 @@ from memoryapp.longterm.models import (
 )
 from memoryapp.policies.reconciliation import normalise
 
+WAITING = (Memory.Status.PENDING, Memory.Status.CONFLICT)  # for their person's word
+
 
 def kinds() -> QuerySet[Kind]:
     return Kind.objects.order_by("position", "id")
@@ -40,8 +42,8 @@ def get_kind(slug: str) -> Kind:
 
 
 def run_record_days() -> int | None:
-    """How long finished runs stay visible; None: for ever."""
-    return Kind.objects.values_list("ttl_days", flat=True).get(subject=Kind.Subject.RUN)
+    """How long finished runs stay visible; None: for ever, also when no kind says so."""
+    return kinds().filter(subject=Kind.Subject.RUN).values_list("ttl_days", flat=True).first()
 
 
 def statement_digest(forgetting_key: bytes | memoryview, statement: str) -> str:
@@ -59,13 +61,13 @@ def memories(
     origin: str = "",
     expires_before: datetime | None = None,
 ) -> MemoryQuerySet:
-    """The user's memories that have not faded. ``status``: one of Memory.Status, "expired", or "any"."""
+    """The user's memories that have not faded. ``status``: one of Memory.Status, "waiting", "expired", or "any"."""
     rows = Memory.objects.for_user(user_id).select_related("kind")
     rows = rows.with_expiry() if status in {"expired", "any"} else rows.unfaded()
     if status == "expired":
         rows = rows.filter(Q(fades_at__lte=Now()), status=Memory.Status.ACTIVE)
     elif status != "any":
-        rows = rows.filter(status=status)
+        rows = rows.filter(status__in=WAITING if status == "waiting" else [status])
     for field, value in (("kind__slug", kind), ("key", key), ("origin", origin)):
         if value:
             rows = rows.filter(**{field: value})
@@ -115,6 +117,12 @@ def live_by_ids(user_id: UUID, ids: Iterable[UUID]) -> dict[UUID, Memory]:
     return {memory.id: memory for memory in rows}
 
 
+def by_ids(user_id: UUID, ids: Iterable[UUID]) -> dict[UUID, Memory]:
+    """Whatever their status; forgotten and faded ones are absent."""
+    rows = Memory.objects.for_user(user_id).unfaded().filter(id__in=list(ids)).select_related("kind")
+    return {memory.id: memory for memory in rows}
+
+
 def versions(memory: Memory) -> QuerySet[MemoryVersion]:
     return MemoryVersion.objects.filter(user_id=memory.user_id, memory=memory).order_by("-version")
 
@@ -151,6 +159,14 @@ def learned_per_conversation(user_id: UUID, conversation_ids: Iterable[UUID]) ->
         .annotate(learned=Count("memory", distinct=True))
     )
     return {row["message__turn__conversation_id"]: row["learned"] for row in rows}
+
+
+def rival(memory: Memory) -> Memory | None:
+    """For a conflict: the live value of its key, which it does not fit."""
+    if memory.status != Memory.Status.CONFLICT or not memory.key:
+        return None
+    live = Memory.objects.for_user(memory.user_id).live()
+    return live.filter(key=memory.key).select_related("kind").first()
 
 
 def superseded_by(memory: Memory) -> MemoryQuerySet:

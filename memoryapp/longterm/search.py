@@ -26,9 +26,10 @@ WITH live AS MATERIALIZED (
 ), hit AS (
     SELECT live.id, term.lexeme FROM live JOIN term ON term.lexeme = ANY (tsvector_to_array(live.search_vector))
 ), weight AS (
-    SELECT term.lexeme, ln(1 + (n.rows - count(hit.id) + 0.5) / (count(hit.id) + 0.5)) AS idf
-    FROM term CROSS JOIN (SELECT count(*) AS rows FROM live) n LEFT JOIN hit USING (lexeme)
-    GROUP BY term.lexeme, n.rows
+    -- A scalar, evaluated once: joined, the count would be taken again for every hit.
+    SELECT term.lexeme, ln(1 + ((SELECT count(*) FROM live) - count(hit.id) + 0.5) / (count(hit.id) + 0.5)) AS idf
+    FROM term LEFT JOIN hit USING (lexeme)
+    GROUP BY term.lexeme
 ), overlap AS (
     SELECT hit.id, sum(weight.idf) / (SELECT sum(idf) FROM weight) AS overlap
     FROM hit JOIN weight USING (lexeme) GROUP BY hit.id

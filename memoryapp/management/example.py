@@ -19,19 +19,20 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One tool call. ``noted``: what the scratchpad keeps of a result, as (key, value)."""
+    """One tool call. ``noted``: what the scratchpad keeps of a result, as (key, value); ``done``: the item it ends."""
 
     action: str
     arguments: dict[str, Any]
     observation: str
     duration_ms: int
     noted: tuple[str, str] | None = None
+    done: str = ""
     is_error: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """What both said, that many days ago."""
+    """What both said, that many days ago (0: just now)."""
 
     days_ago: float
     text: str
@@ -51,97 +52,102 @@ class Talk:
     summarised: int = 0
 
 
-MOVING = Talk(
-    slug="moving",
-    title="Moving from Lisbon to Porto",
+# Nothing here is about the person: what they say about themself must meet no contradiction of ours. Even the keys
+# are the project's own.
+EXHIBITION = Talk(
+    slug="exhibition",
+    title="The Heron exhibition",
     exchanges=(
         Exchange(
             34,
-            "Hi! My name is Ana and I live in Lisbon. I am thinking of moving to Porto in autumn.",
-            "Nice to meet you, Ana. Is it for work, or for the city? That decides what to look at first: "
-            "the commute, or the quarter.",
-            facts=(
-                Fact("identity", "My name is Ana", "My name is Ana", key="name"),
-                Fact("identity", "I live in Lisbon", "I live in Lisbon", key="city"),
-            ),
-        ),
-        Exchange(
-            34,
-            "For the city. My budget for the rent is 950 euros, and I need a room for my piano.",
-            "Then look at Bonfim and Paranhos first. Ask for the floor and the stairs before a viewing: a piano "
-            "decides that more often than the rent does.",
+            "Our photo club plans an exhibition called Heron. Heron opens in the Old Mill.",
+            "Nice. Ask the mill for its floor plan first: the length of the walls decides how many pictures fit.",
             facts=(
                 Fact(
-                    "preference",
-                    "I need a room for my piano",
-                    "I need a room for my piano",
+                    "decision",
+                    "Heron opens in the Old Mill",
+                    "Heron opens in the Old Mill",
+                    key="heron.venue",
                 ),
             ),
         ),
         Exchange(
+            34,
+            "The budget is 950 euros, and I prefer black frames for Heron.",
+            "Then frame in one size only: frames are cheaper by the dozen, and black ones are always in stock.",
+            facts=(Fact("preference", "I prefer black frames for Heron", "I prefer black frames for Heron"),),
+        ),
+        Exchange(
             31,
-            "Please keep your answers short, I read them on the phone.",
+            "For Heron, use plain words: the visitors include school classes.",
             "Will do.",
             facts=(
                 Fact(
                     "constraint",
-                    "Keep your answers short, I read them on the phone.",
-                    "keep your answers short, I read them on the phone.",
+                    "For Heron, use plain words: the visitors include school classes.",
+                    "For Heron, use plain words: the visitors include school classes.",
                 ),
             ),
         ),
         Exchange(
             30,
-            "I saw a flat in Bonfim, reference PT-2208, third floor without a lift.",
-            "With the piano that means a crane or four people. Ask whether the stairs are wider than 1.1 m.",
+            "The mill sent its plan: 38 metres of wall, but no light on the north side.",
+            "Without light count 27 metres. At 60 cm a picture and 30 cm between two, that is 30 pictures.",
         ),
         Exchange(
             26,
-            "The stairs are too narrow. Which other quarters are quiet and near a metro line?",
-            "Paranhos (line D) and Campanhã (all lines but one). Paranhos is the quieter of the two.",
+            "We have 40 pictures. What else could we ask for a room?",
+            "The library, the school and the town hall: all three are open in the evening and cost nothing.",
         ),
         Exchange(
             22,
-            "We decided to sell the car before the move.",
-            "Good timing: the residents' permit in Paranhos is for one car per flat anyway.",
+            "We decided to print Heron on matt paper.",
+            "Good: under lamps, glossy paper shows the lamps.",
             facts=(
                 Fact(
                     "decision",
-                    "We decided to sell the car before the move",
-                    "We decided to sell the car before the move",
+                    "We decided to print Heron on matt paper",
+                    "We decided to print Heron on matt paper",
                 ),
             ),
         ),
         Exchange(
             18,
-            "Can you list what to cancel in the old flat?",
-            "- electricity and water\n- internet (often one month's notice)\n- the contents insurance\n"
-            "- the residents' parking permit",
+            "Can you list what a small exhibition forgets?",
+            "- insurance for the pictures\n- labels that can be read from two metres\n"
+            "- somebody with the key on Sundays\n- a book for the visitors",
         ),
         Exchange(
             12,
-            "Done! We moved, I live in Porto now.",
-            "Congratulations. I have noted Porto; Lisbon stays in the history of that fact.",
-            facts=(Fact("identity", "I live in Porto now", "I live in Porto now", key="city"),),
+            "Done! Heron opens in the Town Library now.",
+            "Congratulations. I have noted the Town Library; the Old Mill stays in the history of that fact.",
+            facts=(
+                Fact(
+                    "decision",
+                    "Heron opens in the Town Library now",
+                    "Heron opens in the Town Library now",
+                    key="heron.venue",
+                ),
+            ),
         ),
         Exchange(
             12,
-            "My sister Rita visits us on the second weekend of next month.",
-            "Nice. The piano will be in tune by then.",
+            "The opening of Heron is on the second Saturday of next month.",
+            "Then the invitations should go out this week.",
             facts=(
                 Fact(
                     "event",
-                    "My sister Rita visits us on the second weekend of next month",
-                    "My sister Rita visits us on the second weekend of next month",
+                    "The opening of Heron is on the second Saturday of next month",
+                    "The opening of Heron is on the second Saturday of next month",
                 ),
             ),
         ),
     ),
     summary=(
-        "## Goal\n- Move from Lisbon to Porto in autumn, for the city rather than for work.\n"
-        "## Constraints\n- The rent is at most 950 euros.\n- There must be a room for the piano.\n"
-        "- Answers are to be short: they are read on the phone.\n"
-        "## Open\n- Bonfim and Paranhos come first."
+        "## Goal\n- An exhibition of the photo club, called Heron; it opens in the Old Mill.\n"
+        "## Constraints\n- The budget is 950 euros.\n- Frames are black.\n"
+        "- Words are plain: school classes come too.\n"
+        "## Open\n- The floor plan of the mill."
     ),
     summarised=3,
 )
@@ -178,14 +184,14 @@ ORDER = Talk(
         ),
         Exchange(
             26.8,
-            "Write to me by e-mail about such things, not by phone.",
-            "Noted: e-mail, not phone.",
+            "About the lamp, Lumen may write by e-mail only.",
+            "Noted: e-mail only.",
             facts=(
                 Fact(
                     "contact_preference",
-                    "Write to me by e-mail, not by phone",
-                    "Write to me by e-mail about such things, not by phone.",
-                    key="contact.channel",
+                    "About the lamp, Lumen may write by e-mail only.",
+                    "About the lamp, Lumen may write by e-mail only.",
+                    key="lamp.contact",
                 ),
             ),
         ),
@@ -197,7 +203,7 @@ TRIP = Talk(
     title="Train and hotel for the conference",
     exchanges=(
         Exchange(
-            0.02,
+            0,
             "What will three nights at 92 euros and two train tickets at 31.50 cost, with 6 % for the agency? "
             "I only have 20 minutes today.",
             "**359.34 euros**: 276 for the nights and 63 for the trains make 339, and 6 % on top.",
@@ -226,6 +232,7 @@ TRIP = Talk(
                     '{"expression": "3 * 92 + 2 * 31.50", "result": "339"}',
                     2,
                     noted=("3 * 92 + 2 * 31.50", "339"),
+                    done="Add up nights and trains",
                 ),
                 Call(
                     "calculate",
@@ -233,10 +240,11 @@ TRIP = Talk(
                     '{"expression": "339 * 1.06", "result": "359.34"}',
                     2,
                     noted=("339 * 1.06", "359.34"),
+                    done="Put 6 % on top",
                 ),
             ),
         ),
     ),
 )
 
-TALKS = (MOVING, ORDER, TRIP)
+TALKS = (EXHIBITION, ORDER, TRIP)

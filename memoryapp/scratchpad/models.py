@@ -23,6 +23,8 @@ class Run(models.Model):
     status = models.CharField(max_length=9, choices=Status, default=Status.RUNNING)
     # Fencing: the attempt of the turn that owns the run; a worker of an older attempt may not write.
     attempt = models.PositiveIntegerField()
+    # The person's memory epoch when it began: a record that a forgetting overtook is not kept.
+    memory_epoch = models.PositiveIntegerField()
     goal = models.TextField()
     # The Pad as JSON: see pad.py for its shape.
     pad = models.JSONField(default=dict)

@@ -1,6 +1,6 @@
 """Writes of the scratchpad. A worker that lost its turn is fenced off by the turn's attempt."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -10,6 +10,7 @@ from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Now
 
+from memoryapp.accounts.models import User
 from memoryapp.errors import MemoryAppError, NotFoundError
 from memoryapp.llm.base import Usage
 from memoryapp.scratchpad.models import Checkpoint, Run, Step
@@ -48,7 +49,12 @@ def open_run(*, user_id: UUID, turn_id: UUID, goal: str, attempt: int) -> Run:
         run, is_new = Run.objects.get_or_create(
             user_id=user_id,
             turn_id=turn_id,
-            defaults={"goal": goal, "pad": Pad(goal=goal).to_json(), "attempt": attempt},
+            defaults={
+                "goal": goal,
+                "pad": Pad(goal=goal).to_json(),
+                "attempt": attempt,
+                "memory_epoch": _memory_epoch(user_id),
+            },
         )
         if not is_new:
             taken = Run.objects.filter(id=run.id, attempt__lte=attempt).update(
@@ -116,16 +122,25 @@ def checkpoint(
 
 
 def close_run(turn_id: UUID, *, attempt: int, status: Run.Status, usage: Usage | None = None) -> None:
-    """The run is over; its record stays for the admin-set time. ``usage``: of a last call without tools."""
+    """The run is over; its record stays for the admin-set time. ``usage``: of a last call without tools.
+
+    The record of a run during which its person forgot something goes at once: it may hold just that.
+    """
     spent = usage or Usage()
-    Run.objects.filter(turn_id=turn_id, attempt__lte=attempt, status=Run.Status.RUNNING).update(
-        attempt=attempt,
-        status=status,
-        finished_at=Now(),
-        model_calls=F("model_calls") + (1 if usage else 0),
-        input_tokens=F("input_tokens") + spent.total_input_tokens,
-        output_tokens=F("output_tokens") + spent.output_tokens,
-    )
+    run = Run.objects.filter(turn_id=turn_id)
+    with transaction.atomic(durable=True):
+        # Not beside a forgetting: it either finds this run ended, or has moved the epoch by now.
+        people = User.objects.select_for_update(no_key=True, of=("self",)).filter(runs__turn_id=turn_id)
+        epochs = [person.memory_epoch for person in people]
+        run.filter(attempt__lte=attempt, status=Run.Status.RUNNING).update(
+            attempt=attempt,
+            status=status,
+            finished_at=Now(),
+            model_calls=F("model_calls") + (1 if usage else 0),
+            input_tokens=F("input_tokens") + spent.total_input_tokens,
+            output_tokens=F("output_tokens") + spent.output_tokens,
+        )
+        run.exclude(memory_epoch__in=epochs).exclude(status=Run.Status.RUNNING).delete()
 
 
 def start_over(run: Run, *, attempt: int) -> None:
@@ -138,13 +153,21 @@ def start_over(run: Run, *, attempt: int) -> None:
             raise FencedOffError("This is being answered again already.")
         Step.objects.filter(run=run).delete()
         Checkpoint.objects.filter(run=run).delete()
-        Run.objects.filter(id=run.id).update(pad=Pad(goal=run.goal).to_json())
+        Run.objects.filter(id=run.id).update(
+            pad=Pad(goal=run.goal).to_json(), memory_epoch=_memory_epoch(run.user_id)
+        )
 
 
 def delete_run(user_id: UUID, run_id: UUID) -> None:
     deleted, _ = Run.objects.filter(user_id=user_id, id=run_id).exclude(status=Run.Status.RUNNING).delete()
     if not deleted:
         raise NotFoundError("There is no such run, or it is still running.")
+
+
+def drop_records(user_id: UUID, run_ids: Iterable[UUID]) -> None:
+    """Delete the records of those of these runs that have ended, within the caller's transaction."""
+    ended = Run.objects.filter(user_id=user_id, id__in=list(run_ids)).exclude(status=Run.Status.RUNNING)
+    ended.delete()
 
 
 def drop_old_records(*, older_than_days: int) -> int:
@@ -161,6 +184,10 @@ def _fence(run: Run, attempt: int) -> None:
     held = Run.objects.select_for_update().filter(id=run.id, attempt=attempt, status=Run.Status.RUNNING)
     if not held.exists():
         raise FencedOffError("Another worker has taken this turn over.")
+
+
+def _memory_epoch(user_id: UUID) -> int:
+    return User.objects.values_list("memory_epoch", flat=True).get(id=user_id)
 
 
 def _capped(text: str) -> str:

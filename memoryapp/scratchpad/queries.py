@@ -1,11 +1,14 @@
 """Reads of the scratchpad; every one starts from the user."""
 
+import json
 from collections.abc import Iterable, Sequence
 from uuid import UUID
 
-from django.db.models import Count, QuerySet
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet, TextField
+from django.db.models.functions import Cast
 
 from memoryapp.errors import NotFoundError
+from memoryapp.policies.fencing import as_data
 from memoryapp.scratchpad.models import Checkpoint, Run, Step
 
 
@@ -56,5 +59,37 @@ def checkpoints(run: Run) -> Sequence[Checkpoint]:
     return list(Checkpoint.objects.filter(user_id=run.user_id, run=run).order_by("number", "id"))
 
 
+def ended_runs_holding(user_id: UUID, texts: Iterable[str]) -> QuerySet[Run]:
+    """Runs that have ended and whose record has one of these texts in it, whatever its case."""
+    forms = {form for text in texts for form in _forms(text)}
+    of_run = {"user_id": user_id, "run": OuterRef("id")}
+    steps = Step.objects.filter(**of_run).annotate(asked=Cast("arguments", TextField()))
+    deltas = Checkpoint.objects.filter(**of_run).annotate(added=Cast("delta", TextField()))
+    return (
+        Run.objects.filter(user_id=user_id)
+        .exclude(status=Run.Status.RUNNING)
+        .annotate(noted=Cast("pad", TextField()))
+        .filter(
+            _any(forms, "goal", "noted")
+            | Exists(steps.filter(_any(forms, "asked", "observation")))
+            | Exists(deltas.filter(_any(forms, "added")))
+        )
+    )
+
+
 def count(user_id: UUID) -> int:
     return Run.objects.filter(user_id=user_id).count()
+
+
+def _forms(text: str) -> set[str]:
+    """The text as it stands, and as it looks inside JSON, fenced or not, and inside JSON that holds that JSON."""
+    once = {json.dumps(text, ensure_ascii=False)[1:-1], as_data(text)[1:-1]}
+    return {text, *once, *(json.dumps(form, ensure_ascii=False)[1:-1] for form in once)}
+
+
+def _any(forms: Iterable[str], *columns: str) -> Q:
+    found = Q(pk__in=[])
+    for form in forms:
+        for column in columns:
+            found |= Q(**{f"{column}__icontains": form})
+    return found

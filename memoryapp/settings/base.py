@@ -119,6 +119,7 @@ LOGIN_REDIRECT_URL = "chat:home"
 LOGOUT_REDIRECT_URL = "account_login"
 
 ACCOUNT_ADAPTER = "memoryapp.accounts.adapters.AccountAdapter"
+ACCOUNT_FORMS = {"login": "memoryapp.accounts.forms.SignInForm"}
 ACCOUNT_LOGIN_METHODS = {"username", "email"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"  # an installation may have no mail server

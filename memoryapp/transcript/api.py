@@ -9,20 +9,20 @@ from ninja import Field, Router, Schema, Status
 
 from memoryapp import rest
 from memoryapp.accounts.auth import caller, caller_id
-from memoryapp.transcript import operations, queries
+from memoryapp.transcript import operations, queries, search
 from memoryapp.transcript.models import Conversation, Summary
 
 router = Router(tags=["conversations"])
 
 
-class ConversationIn(Schema):
+class ConversationIn(rest.Body):
     title: str = Field("", max_length=200)
     temporary: bool = False
     use_memory: bool = True
     save_memory: bool = True
 
 
-class ConversationPatch(Schema):
+class ConversationPatch(rest.Body):
     title: str | None = Field(None, max_length=200)
     use_memory: bool | None = None
     save_memory: bool | None = None
@@ -77,8 +77,9 @@ def create_conversation(request: HttpRequest, body: ConversationIn) -> Status[Co
 def list_conversations(
     request: HttpRequest, q: str = "", cursor: str = "", limit: int = 50
 ) -> dict[str, object]:
-    """Newest first; ``q`` keeps those whose title holds it."""
-    rows = queries.conversation_list(caller_id(request), matching=q)
+    """Newest first; ``q`` keeps those whose title holds it or in which it was said."""
+    user_id = caller_id(request)
+    rows = search.search_conversations(user_id, q)[0] if q else queries.conversation_list(user_id)
     items, next_cursor = rest.page(rows, order=("-updated_at", "-id"), cursor=cursor, limit=limit)
     return {"items": items, "next_cursor": next_cursor}
 

@@ -7,7 +7,10 @@ from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.search import SearchVector, SearchVectorField
 from django.db import models
 from django.db.models import Q
+from django.db.models.functions import Left
 from uuid6 import uuid7
+
+SEARCHED_CHARS = 100_000
 
 
 class Conversation(models.Model):
@@ -127,9 +130,11 @@ class Message(models.Model):
     role = models.CharField(max_length=9, choices=Role)
     text = models.TextField()
     created_at = models.DateTimeField(auto_now_add=True)
-    # Stemmed English beside unstemmed words, so that other languages are found by their words too.
+    # Stemmed English beside unstemmed words, so that other languages are found by their words too. Of a very long
+    # message its beginning: a tsvector holds a megabyte at most, and a text beyond it could not be stored at all.
     search_vector = models.GeneratedField(
-        expression=SearchVector("text", config="english") + SearchVector("text", config="simple"),
+        expression=SearchVector(Left("text", SEARCHED_CHARS), config="english")
+        + SearchVector(Left("text", SEARCHED_CHARS), config="simple"),
         output_field=SearchVectorField(),
         db_persist=True,
     )
@@ -166,6 +171,7 @@ class Summary(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
+        verbose_name_plural = "summaries"
         constraints: ClassVar = [
             # Two compactions of the same range: one wins.
             models.UniqueConstraint(

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import unicodedata
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -21,6 +22,8 @@ from memoryapp.transcript import queries
 from memoryapp.transcript.models import Conversation, Message, Summary, Turn
 
 TITLE_MAX_CHARS = 60
+_LEADING_MARKS = re.compile(r"^(?:[ \t]*(?:#{1,6}[ \t]|>|[*+-][ \t]))+", re.MULTILINE)
+_STRONG = re.compile(r"\*\*(?=\S)(.+?)\*\*")
 
 
 class EmptyMessageError(InvalidInputError):
@@ -121,15 +124,42 @@ def post_turn(
     if known:
         return known, False
     try:
-        return _create_turn(
-            user, conversation_id, text=text, idempotency_key=idempotency_key, digest=digest, now=now
-        ), True
+        with transaction.atomic(durable=True):
+            turn = _queue_turn(
+                user, conversation_id, text=text, idempotency_key=idempotency_key, digest=digest, now=now
+            )
     except IntegrityError:
         # The same request was being committed at the same moment (a double click, a client's retry).
         known = _known_turn(user.id, idempotency_key, digest)
         if known is None:
             raise
         return known, False
+    return queries.get_turn(user.id, turn.id), True
+
+
+def open_conversation(user: User, *, text: str, idempotency_key: str, now: datetime) -> Turn:
+    """A conversation that begins with this message, in one transaction; the same key again lands in the same one.
+
+    Raises what ``post_turn`` raises.
+    """
+    text = clean_message(text)
+    try:
+        with transaction.atomic(durable=True):
+            new = Conversation.objects.create(user=user, updated_at=now)
+            turn = _queue_turn(
+                user,
+                new.id,
+                text=text,
+                idempotency_key=idempotency_key,
+                digest=_request_digest(new.id, text),
+                now=now,
+            )
+    except IntegrityError:  # the same form, committed before or at the same moment
+        known = queries.turn_of_key(user.id, idempotency_key)
+        if known is None:
+            raise
+        return known
+    return queries.get_turn(user.id, turn.id)
 
 
 def record_turn(
@@ -275,9 +305,12 @@ def request_stop(user_id: UUID, turn_id: UUID) -> Turn:
 
 def require_retryable(turn: Turn) -> None:
     """Raises ``TurnNotRetryableError`` for a turn that ``retry_turn`` would refuse as things stand."""
-    is_newest = turn.seq == turn.conversation.last_seq
-    if turn.status not in Turn.RETRYABLE or not is_newest:
-        raise TurnNotRetryableError("Only the last message can be answered again, once it has ended.")
+    if turn.status in Turn.LIVE:
+        raise TurnNotRetryableError("This message is being answered already.")
+    if turn.status not in Turn.RETRYABLE:
+        raise TurnNotRetryableError("This message has been answered already.")
+    if turn.seq != turn.conversation.last_seq:
+        raise TurnNotRetryableError("Only the last message can be answered again.")
 
 
 def retry_turn(user_id: UUID, turn_id: UUID) -> Turn:
@@ -286,6 +319,7 @@ def retry_turn(user_id: UUID, turn_id: UUID) -> Turn:
     Only the newest turn of a conversation can be retried: an earlier one has been talked past.
     """
     turn = queries.get_turn(user_id, turn_id)
+    require_retryable(turn)
     with transaction.atomic(durable=True):
         retried = Turn.objects.filter(
             user_id=user_id,
@@ -302,8 +336,8 @@ def retry_turn(user_id: UUID, turn_id: UUID) -> Turn:
             finished_at=None,
             lease_until=_lease_end(),
         )
-        if retried != 1:
-            raise TurnNotRetryableError("Only the last message can be answered again, once it has ended.")
+        if retried != 1:  # it was as asked for when it was read, so someone else was faster
+            raise TurnNotRetryableError("This message is being answered already.")
         nudge(RUN_TURN, turn_id)
     return queries.get_turn(user_id, turn_id)
 
@@ -361,35 +395,38 @@ def clean_title(title: str) -> str:
     return " ".join("".join(char if _is_visible(char) else " " for char in title).split())[:200]
 
 
+def _without_marks(text: str) -> str:
+    return _STRONG.sub(r"\1", _LEADING_MARKS.sub("", text)).replace("`", "")
+
+
 def title_from(text: str) -> str:
-    """The first words of a message, cut at a word."""
-    line = clean_title(text[:400])
+    """The first words of a message without Markdown's marks, cut at a word."""
+    line = clean_title(_without_marks(text[:400])) or clean_title(text[:400])
     if len(line) <= TITLE_MAX_CHARS:
         return line
     cut = line[: TITLE_MAX_CHARS + 1].rpartition(" ")[0]
     return (cut if len(cut) > TITLE_MAX_CHARS // 2 else line[:TITLE_MAX_CHARS]).rstrip(",;:.") + "…"
 
 
-def _create_turn(
+def _queue_turn(
     user: User, conversation_id: UUID, *, text: str, idempotency_key: str, digest: str, now: datetime
 ) -> Turn:
-    with transaction.atomic(durable=True):
-        seq = _next_seq(user, conversation_id, now=now)
-        conversation = Conversation.objects.get(id=conversation_id)
-        if not conversation.title:
-            Conversation.objects.filter(id=conversation_id).update(title=title_from(text))
-        turn = Turn.objects.create(
-            user=user,
-            conversation=conversation,
-            seq=seq,
-            idempotency_key=idempotency_key,
-            request_digest=digest,
-            lease_until=_lease_end(),
-            attempts_left=get_conf().turn_max_attempts,
-        )
-        Message.objects.create(user=user, turn=turn, role=Message.Role.USER, text=text)
-        nudge(RUN_TURN, turn.id)
-    return queries.get_turn(user.id, turn.id)
+    seq = _next_seq(user, conversation_id, now=now)
+    conversation = Conversation.objects.get(id=conversation_id)
+    if not conversation.title:
+        Conversation.objects.filter(id=conversation_id).update(title=title_from(text))
+    turn = Turn.objects.create(
+        user=user,
+        conversation=conversation,
+        seq=seq,
+        idempotency_key=idempotency_key,
+        request_digest=digest,
+        lease_until=_lease_end(),
+        attempts_left=get_conf().turn_max_attempts,
+    )
+    Message.objects.create(user=user, turn=turn, role=Message.Role.USER, text=text)
+    nudge(RUN_TURN, turn.id)
+    return turn
 
 
 def _next_seq(user: User, conversation_id: UUID, *, now: datetime) -> int:

@@ -5,6 +5,12 @@ from datetime import datetime
 from uuid import UUID
 
 from django.db import connection
+from django.db.models import Q, QuerySet
+
+from memoryapp.transcript import queries
+from memoryapp.transcript.models import Conversation
+
+SEARCHED_HITS = 200  # messages; a word said more often finds the conversations that say it most
 
 # Expects the GIN index message_search; user_id is checked on the rows it finds.
 SEARCH_MESSAGES = """
@@ -40,3 +46,19 @@ def search_messages(user_id: UUID, text: str, *, limit: int) -> list[FoundMessag
     with connection.cursor() as cursor:
         cursor.execute(SEARCH_MESSAGES, {"user_id": user_id, "text": text, "limit": limit})
         return [FoundMessage(*row) for row in cursor.fetchall()]
+
+
+def search_conversations(user_id: UUID, text: str) -> tuple[QuerySet[Conversation], dict[UUID, str]]:
+    """The conversations whose title holds the text or in which it was said, newest first.
+
+    With them, by id, the best of what was said, without marks and on one line.
+    """
+    said: dict[UUID, str] = {}
+    for hit in search_messages(user_id, text, limit=SEARCHED_HITS):
+        said.setdefault(hit.conversation_id, _plain(hit.snippet))
+    rows = queries.conversation_list(user_id).filter(Q(title__icontains=text) | Q(id__in=list(said)))
+    return rows, said
+
+
+def _plain(snippet: str) -> str:
+    return " ".join(snippet.replace("[[", "").replace("]]", "").split())

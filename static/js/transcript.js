@@ -1,8 +1,6 @@
 // The conversation: follows a reply while the reader is at its end, says what happens, stops on Esc, and finds the
 // stream again after the connection was lost.
 
-import { showUnreachable } from "./unreachable.js";
-
 const LINE_PX = 28;
 const RETRY_MS = 2000;
 const RETRY_MAX_MS = 30_000;
@@ -93,7 +91,7 @@ function watchTurns() {
   document.addEventListener("htmx:after:process", (event) => {
     if (event.target.matches(".turn")) {
       noteTurn(event.target);
-      hideUnreachable();
+      showResumed();
     }
     if (hadFocus && document.activeElement === document.body) scroller.focus({ preventScroll: true });
     hadFocus = false;
@@ -111,15 +109,38 @@ document.addEventListener("keydown", (event) => {
 // A stream reconnects by itself once it has been open; what never opened, or may not be read any more, ends here.
 let retryMs = RETRY_MS;
 
+const LOST = "Connection lost, trying again…";
+
+// Said beside what is there, not instead of it: the server sends only what changes, so the line must come back as it was.
+function sayLost(turn) {
+  const activity = turn.querySelector(".activity");
+  if (!activity || activity.querySelector("[data-lost]")) return;
+  const words = document.createElement("div");
+  words.className = "activity__text";
+  words.dataset.lost = "";
+  words.textContent = LOST;
+  activity.prepend(words);
+  activity.dataset.isLost = "";
+  announce(LOST);
+}
+
+function clearLost(turn) {
+  const words = turn.querySelector("[data-lost]");
+  if (!words) return;
+  delete words.parentElement.dataset.isLost;
+  words.remove();
+  announce("The connection is back");
+}
+
 function retryLater(turn) {
-  showUnreachable(document.getElementById("alert"), "The connection was lost. Trying again…");
+  sayLost(turn);
   setTimeout(() => turn.isConnected && htmx.trigger(turn, "end"), retryMs);
   retryMs = Math.min(retryMs * 2, RETRY_MAX_MS);
 }
 
-function hideUnreachable() {
+function showResumed() {
   retryMs = RETRY_MS;
-  document.querySelector("#alert [data-unreachable]")?.remove();
+  document.querySelectorAll(".turn[data-live]").forEach(clearLost);
 }
 
 document.addEventListener("htmx:error", (event) => {
@@ -128,11 +149,12 @@ document.addEventListener("htmx:error", (event) => {
 });
 document.addEventListener("htmx:sse:error", (event) => {
   const turn = event.target.closest?.(".turn");
-  if (!turn || ![401, 403, 404, 410].includes(event.detail.status)) return;
+  if (!turn) return;
+  if (![401, 403, 404, 410].includes(event.detail.status)) return sayLost(turn);
   event.target.remove();
   htmx.trigger(turn, "end");
 });
-document.addEventListener("htmx:sse:after:connection", hideUnreachable);
+document.addEventListener("htmx:sse:after:connection", showResumed);
 
 if (turns) {
   watchScrolling();

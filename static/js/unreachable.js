@@ -2,7 +2,6 @@
 export function showUnreachable(slot, text) {
   const notice = document.createElement("div");
   notice.className = "notice notice--error";
-  notice.dataset.unreachable = "";
   const words = document.createElement("p");
   words.className = "notice__body";
   words.textContent = text;

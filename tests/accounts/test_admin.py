@@ -7,6 +7,7 @@ from django.contrib.admin.models import LogEntry
 from django.test import Client
 from django.urls import reverse
 
+from memoryapp.accounts.models import User
 from memoryapp.longterm.models import Memory
 from tests.world import CONTENT, everything_of
 
@@ -112,3 +113,16 @@ def test_who_is_not_staff_is_refused_and_not_asked_to_sign_in_again(client, alic
 
 def test_staff_come_in(staff):
     assert staff.get("/admin/").status_code == 200
+
+
+def test_a_memory_alone_is_not_deleted_by_the_admin_but_its_person_is(client, alice):
+    root = User.objects.create_superuser("root", password="root-password")
+    world = everything_of(alice)
+    client.force_login(root)
+
+    alone = client.post(f"/admin/longterm/memory/{world.memory_id}/delete/", {"post": "yes"})
+    with_person = client.post(f"/admin/accounts/user/{alice.id}/delete/", {"post": "yes"})
+
+    assert alone.status_code == 403
+    assert with_person.status_code == 302
+    assert not User.objects.filter(id=alice.id).exists()

@@ -18,9 +18,11 @@ def test_the_first_account_sets_its_password_after_the_link(client, db):
     client.get(operations.create_sign_in_link(admin))
 
     settings_page = client.get(reverse("accounts:settings")).content.decode()
-    client.post(SET, {"password1": NEW, "password2": NEW})
+    response = client.post(SET, {"password1": NEW, "password2": NEW})
 
     assert SET in settings_page
+    assert response["Location"] == reverse("accounts:settings")
+    assert "Password successfully set." in client.get(response["Location"]).content.decode()
     assert authenticate(username="admin", password=NEW) == admin
 
 
@@ -100,3 +102,9 @@ def test_a_reset_link_never_points_at_a_forged_host(client, alice, settings):
 
     assert response.status_code == 400
     assert mail.outbox == []
+
+
+def test_many_addresses_per_account_have_no_page(client, alice):
+    client.force_login(alice)
+
+    assert client.get("/accounts/email/")["Location"] == reverse("accounts:settings")

@@ -3,6 +3,8 @@
 import pytest
 from django.urls import reverse
 
+from memoryapp.accounts import queries
+
 PREFERENCES = reverse("accounts:preferences")
 APPEARANCE = reverse("accounts:appearance")
 
@@ -59,3 +61,14 @@ def test_settings_are_for_the_signed_in(client, db):
     response = client.get(reverse("accounts:settings"))
 
     assert response["Location"].startswith(reverse("account_login"))
+
+
+@pytest.mark.parametrize("zone", ["localtime", "Factory", "Mars/Olympus", "", "Etc/GMT+3"])
+def test_only_zones_that_the_database_knows_too_can_be_chosen(client, alice, zone):
+    client.force_login(alice)
+
+    response = client.post(reverse("accounts:preferences"), {"time_zone": zone, "theme": "light"})
+
+    alice.refresh_from_db()
+    assert (response.status_code, alice.time_zone) == (422, "UTC")
+    assert zone not in queries.time_zones()

@@ -182,3 +182,7 @@ def test_odd_names_are_simply_wrong(client, alice, login):
 
     assert response.status_code == 200
     assert not is_signed_in(client)
+
+
+def test_the_form_says_that_it_takes_a_name_or_an_address(client, db):
+    assert "User name or e-mail" in client.get(reverse("account_login")).content.decode()

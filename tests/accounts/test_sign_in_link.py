@@ -118,10 +118,10 @@ def test_of_two_who_open_a_link_at_once_one_is_signed_in(alice):
     assert sorted(signed_in, key=bool) == [None, alice]
 
 
-def test_the_command_prints_a_link_for_the_named_person_on_its_last_line(client, alice):
+def test_the_command_prints_a_link_for_the_named_person_on_its_last_line(client, alice, tmp_path):
     printed = StringIO()
 
-    call_command("sign_in_link", "alice", stdout=printed)
+    call_command("sign_in_link", "alice", data_dir=str(tmp_path), stdout=printed)
 
     client.get(printed.getvalue().splitlines()[-1])
     assert client.session["_auth_user_id"] == str(alice.id)

@@ -46,6 +46,26 @@ def test_the_settings_page_shows_a_new_token_once(client, alice):
     assert secret[:12] in later.content.decode()
 
 
+def test_reloading_the_page_of_a_new_token_makes_no_second_one(client, alice):
+    client.force_login(alice)
+    form = {"name": "laptop", "form_key": client.get(reverse("accounts:settings")).context["form_key"]}
+    client.post(CREATE, form)
+
+    again = client.post(CREATE, form, follow=True)
+
+    assert ApiToken.objects.count() == 1
+    assert "This token was made already." in again.content.decode()
+
+
+def test_revoking_a_token_is_asked_twice(client, alice, token):
+    client.force_login(alice)
+
+    html = client.get(reverse("accounts:settings")).content.decode()
+
+    asked, form = html.index("Revoke…"), html.index(reverse("accounts:token_revoke", args=[token[0].id]))
+    assert html.rindex("<details", 0, asked) < asked < form < html.index("</details>", form)
+
+
 def test_the_secret_of_a_token_is_not_stored(token):
     _, secret = token
 

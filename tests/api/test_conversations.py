@@ -101,6 +101,16 @@ def test_the_list_can_be_narrowed_to_a_word_of_the_title(api):
     ]
 
 
+def test_the_list_can_be_narrowed_to_what_was_said(api):
+    said_in = send(api, "POST", "/conversations", {"title": "Plans"}).json()
+    send(api, "POST", "/conversations", {"title": "Other"})
+    send(api, "POST", f"/conversations/{said_in['id']}/turns", {"text": "We saw an aardvark"})
+
+    found = send(api, "GET", "/conversations?q=aardvark").json()["items"]
+
+    assert [item["id"] for item in found] == [said_in["id"]]
+
+
 def test_summaries_show_what_they_cover_and_what_they_saved(api, world):
     body = send(api, "GET", f"/conversations/{world.conversation_id}/summaries").json()
 

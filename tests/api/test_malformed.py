@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.api.requests import BASE, assert_problem, send
-from tests.api.routes import ROUTES
+from tests.api.routes import BODIES, ROUTES
 from tests.world import rows_of
 
 WITH_BODY = [route for route in ROUTES if route.body is not None]
@@ -114,6 +114,17 @@ def test_a_wrong_type_is_refused_and_the_field_is_named(api, path, body):
     problem = assert_problem(send(api, "POST", path, body), 422, "invalid_input")
 
     assert all(field["where"].startswith("body.") and field["problem"] for field in problem["fields"])
+
+
+@pytest.mark.parametrize("route", WITH_BODY, ids=str)
+def test_a_field_that_there_is_not_is_refused_by_name(api, alice, ids, route):
+    before = rows_of(alice)
+    body = {**BODIES[route.name], "is_temporary": True}
+
+    problem = assert_problem(send_bytes(api, route, ids, json.dumps(body).encode()), 422, "invalid_input")
+
+    assert [field["where"] for field in problem["fields"]] == ["body.body.is_temporary"]
+    assert rows_of(alice) == before
 
 
 def test_a_body_larger_than_any_message_is_413(api, conversation):

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect
 
 from tests.modelserver import ModelServer
 from tests.servers import throw_away_directory
@@ -57,16 +57,25 @@ def context(request, chromium: Browser, installation: Installation) -> Iterator[
 
 @pytest.fixture
 def page(context: BrowserContext, installation: Installation) -> Iterator[Page]:
-    """A page that must not break the content policy nor ask another origin for anything."""
+    """A page that must not break the content policy, log an error, nor ask another origin for anything."""
     page = context.new_page()
     foreign: list[str] = []
+    errors: list[str] = []
     page.on(
         "request",
         lambda request: foreign.append(request.url) if _is_foreign(request.url, installation) else None,
     )
+    page.on("console", lambda message: errors.append(message.text) if _is_defect(message) else None)
+    page.on("pageerror", lambda error: errors.append(str(error)))
     yield page
     assert page.evaluate("window.violations ?? []") == []
+    assert errors == []
     assert foreign == []
+
+
+def _is_defect(message: ConsoleMessage) -> bool:
+    """An error of ours, such as a refused style; a refused or lost request is what some tests are about."""
+    return message.type == "error" and not message.text.startswith("Failed to load resource")
 
 
 def _is_foreign(url: str, installation: Installation) -> bool:

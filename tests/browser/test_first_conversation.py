@@ -111,7 +111,7 @@ def test_a_memory_is_corrected_and_forgotten_in_the_inspector(page: Page):
     page.get_by_text("Forget…").click()
     page.get_by_role("button", name="Forget this memory").click()
 
-    expect(page.get_by_text("Forgotten.")).to_be_visible()
+    expect(page.get_by_text(re.compile("^Forgotten"))).to_be_visible()
     page.goto("/memory/facts/?status=all&q=Dolomites")
     expect(page.get_by_text("Nothing matches")).to_be_visible()
 
@@ -123,7 +123,7 @@ def test_a_memory_is_undone_where_it_was_made(page: Page):
 
     page.locator(".remembered").get_by_role("button", name="Undo").click()
 
-    expect(page.get_by_text("Forgotten.")).to_be_visible()
+    expect(page.get_by_text(re.compile("^Forgotten"))).to_be_visible()
     assert page.url == url
     expect(page.locator(".remembered")).to_have_count(0)
     page.goto("/memory/facts/?status=all&q=paragliding")

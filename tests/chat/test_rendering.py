@@ -230,7 +230,31 @@ def test_image_is_shown_as_a_link() -> None:
     document = parsed(render_markdown("![chart](https://example.com/c.png)"))
 
     assert [tag for tag, _ in document.tags] == ["p", "a"]
-    assert "chart" in document.text
+    assert document.text.strip() == "chart"
+
+
+@pytest.mark.parametrize(
+    ("text", "tags", "words"),
+    [
+        ("![](https://example.com/c.png)", ["p", "a"], "https://example.com/c.png"),
+        ("[![built](https://example.com/b.svg)](https://example.com/ci)", ["p", "a"], "built"),
+        ("Look![chart](https://example.com/c.png)", ["p", "a"], "Lookchart"),
+        (r"Look\![chart](https://example.com/c.png)", ["p", "a"], "Look!chart"),
+        ("![nothing]", ["p"], "![nothing]"),
+    ],
+)
+def test_image_without_words_in_a_link_or_escaped(text: str, tags: list[str], words: str) -> None:
+    document = parsed(render_markdown(text))
+
+    assert [tag for tag, _ in document.tags] == tags
+    assert document.text.strip() == words
+
+
+@pytest.mark.parametrize(
+    ("text", "tag"), [("# a", "h3"), ("## a", "h4"), ("### a", "h5"), ("#### a", "h6"), ("###### a", "h6")]
+)
+def test_heading_goes_below_those_of_the_page(text: str, tag: str) -> None:
+    assert render_markdown(text) == f"<{tag}>a</{tag}>\n"
 
 
 def test_unseen_characters_are_removed_and_joiners_stay() -> None:

@@ -2,9 +2,11 @@
 
 import hashlib
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
+from django.core.management import get_commands
 
 from memoryapp.longterm import queries as memories
 
@@ -71,6 +73,21 @@ def test_every_make_target_is_named(target):
 @pytest.mark.parametrize("command", commands())
 def test_every_management_command_is_named(command):
     assert re.search(rf"(manage\.py |`){command}\b", EVERYTHING)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_no_management_command_is_named_that_does_not_exist(page):
+    named = re.findall(r"\bmanage\.py ([a-z_]\w*)", page.read_text())
+
+    assert set(named) <= set(get_commands())
+
+
+def test_make_help_lists_every_target():
+    listed = subprocess.run(
+        ["make", "--no-print-directory", "help"], check=True, cwd=PROJECT, capture_output=True, text=True
+    ).stdout
+
+    assert set(re.findall(r"^  make ([a-z-]+) ", listed, re.MULTILINE)) == set(make_targets())
 
 
 def test_no_make_target_is_named_that_does_not_exist():

@@ -222,6 +222,7 @@ def test_as_root_a_directory_inside_a_closed_one_is_refused_with_a_way_out(empty
         EmbeddedError, match=f"inside {empty_dir}, which 'strata'.*Choose another with --data-dir"
     ):
         throw_away(empty_dir / "inner").start()
+    assert not (empty_dir / "inner").exists()
 
 
 @needs_other_user

@@ -154,3 +154,20 @@ print("pid", os.getpid())
 while True:
     signal.pause()
 """
+
+
+def test_what_would_alarm_for_nothing_is_not_said_at_the_stop(supervisor, terminal):
+    code = """
+import signal, sys
+signal.signal(signal.SIGTERM, lambda *_: (print("ERROR: open pages"), print("real trouble"), sys.exit()))
+print("ERROR: open pages", flush=True)
+print("ready", flush=True)
+signal.pause()
+"""
+    supervisor.start(Program("web", (sys.executable, "-u", "-c", code), unsaid_at_stop="open pages"))
+    run_until(supervisor, terminal, "ready")
+
+    supervisor.stop()
+
+    assert terminal.getvalue().count("open pages") == 1
+    assert "real trouble" in terminal.getvalue()

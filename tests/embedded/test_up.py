@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -59,8 +60,9 @@ def test_every_step_is_shown_with_its_time_and_the_link_works(up):
 
 
 @pytest.mark.stack
-def test_a_second_start_names_the_first_and_leaves_it_in_peace(up):
-    message = refused(up.data_dir)
+@pytest.mark.parametrize("on_the_same_port", [True, False])
+def test_a_second_start_names_the_first_and_leaves_it_in_peace(up, on_the_same_port):
+    message = refused(up.data_dir, port=up.port if on_the_same_port else None)
 
     assert (
         f"already running on {up.data_dir}: pid {up.process.pid}, URL http://127.0.0.1:{up.port}" in message
@@ -70,15 +72,32 @@ def test_a_second_start_names_the_first_and_leaves_it_in_peace(up):
 
 @pytest.mark.stack
 def test_a_taken_port_is_said_to_be(up, empty_dir):
-    message = refused(empty_dir, port=up.port)
+    new = empty_dir / "new"
+
+    message = refused(new, port=up.port)
 
     assert f"Port {up.port} is in use. Choose another one with --port." in message
-    assert list(empty_dir.iterdir()) == []
+    assert not new.exists()
 
 
 def test_a_port_that_is_none_is_refused(empty_dir):
     with pytest.raises(CommandError, match="a port is a number from 1 to 65535"):
         call_command("up", "--port", "70000", "--data-dir", str(empty_dir))
+
+
+def test_a_wrong_setting_is_said_before_anything_is_made(empty_dir):
+    message = refused(empty_dir / "new", STRATA_TURN_THREADS="0")
+
+    assert "- STRATA_TURN_THREADS: Input should be greater than or equal to 1 (1 to 256)" in message
+    assert not (empty_dir / "new").exists()
+
+
+def test_a_misspelt_setting_is_named_with_the_one_that_was_meant(empty_dir):
+    message = refused(empty_dir, STRATA_TURN_THREAD="secret-4", REDIS_URL="redis://127.0.0.1:1/0")
+
+    assert "There is no setting STRATA_TURN_THREAD; it is ignored." in message
+    assert "Did you mean STRATA_TURN_THREADS?" in message
+    assert "secret-4" not in message
 
 
 @pytest.mark.stack
@@ -112,14 +131,22 @@ def test_another_command_joins_the_running_installation(up, monkeypatch):
 
     join_running(["manage.py", "sign_in_link", f"--data-dir={up.data_dir}"])
     done = subprocess.run(
-        [sys.executable, "manage.py", "sign_in_link", "admin"],
+        [sys.executable, "manage.py", "sign_in_link", "admin", "--data-dir", str(up.data_dir)],
         check=True,
         cwd=PROJECT,
         stdout=subprocess.PIPE,
         text=True,
     )
 
-    assert up.get(done.stdout.splitlines()[-1]) == 200
+    address = done.stdout.splitlines()[-1]
+    assert address.startswith(f"{up.url}/sign-in/")
+    assert up.get(address.removeprefix(up.url)) == 200
+
+
+@pytest.mark.stack
+def test_the_web_server_does_not_name_its_program(up):
+    with urllib.request.urlopen(f"{up.url}/healthz", timeout=10) as response:
+        assert "Server" not in response.headers
 
 
 @pytest.mark.stack

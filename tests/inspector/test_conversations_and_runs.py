@@ -1,9 +1,12 @@
 """The pages of the other two memories: what was said, what it was rolled up into, and what each run did."""
 
+from datetime import timedelta
+
 import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from memoryapp.longterm.models import Kind
 from memoryapp.longterm.operations import Source
 from memoryapp.scratchpad.models import Run
 from memoryapp.transcript import operations as transcript
@@ -93,3 +96,33 @@ def summarise(conversation) -> None:
         tokens_before=100,
         tokens_after=10,
     )
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0.23, "230 ms"), (14.84, "14.8 s"), (125, "2 min 5 s"), (59.99, "1 min 0 s")]
+)
+def test_a_run_says_how_long_it_took_in_units_to_read(browser, alice, seconds, text):
+    run = Run.objects.get(id=everything_of(alice).run_id)
+    Run.objects.filter(id=run.id).update(finished_at=run.started_at + timedelta(seconds=seconds))
+
+    (row,) = browser.get(RUNS).context["runs"]
+
+    assert row.duration_text == text
+
+
+def test_a_run_shows_how_it_ended_and_leads_back_to_its_chat(browser, alice):
+    world = everything_of(alice)
+
+    shown = browser.get(reverse("inspector:run", args=[world.run_id])).content.decode()
+
+    assert ">Completed<" in shown
+    assert f"/c/{world.conversation_id}/#turn-{world.turn_id}" in shown
+
+
+def test_pages_of_runs_do_without_the_kind_that_gives_them_a_lifetime(browser, alice):
+    everything_of(alice)
+    Kind.objects.filter(subject=Kind.Subject.RUN).delete()
+
+    (row,) = browser.get(RUNS).context["runs"]
+
+    assert row.expires_text == "Record kept"

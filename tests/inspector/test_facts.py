@@ -1,6 +1,7 @@
 """The pages of the facts: what is listed, found, corrected, confirmed and forgotten, and by whom."""
 
 import re
+from datetime import datetime
 from uuid import uuid4
 
 import pytest
@@ -10,7 +11,7 @@ from memoryapp.lifecycle import embedding
 from memoryapp.longterm.models import Memory
 from memoryapp.policies.reconciliation import Outcome
 from memoryapp.policies.trust import Origin
-from tests.longterm.saying import live, message, remember, remember_from
+from tests.longterm.saying import DAY, NOW, live, message, remember, remember_from
 
 FACTS = reverse("inspector:facts")
 
@@ -35,6 +36,7 @@ def test_the_overview_counts_each_tier_and_says_what_waits(browser, alice):
 
     response = browser.get(reverse("inspector:overview"))
 
+    assert "It came from text you did not write" in response.content.decode()
     tiers = response.context["tiers"]
     assert {name: tier["count"] for name, tier in tiers.items()} == {
         "scratchpad": 0,
@@ -50,6 +52,8 @@ def test_the_overview_counts_each_tier_and_says_what_waits(browser, alice):
         ("?kind=preference", ["I like figs"]),
         ("?origin=model_inferred", ["Probably tired on Mondays"]),
         ("?status=pending", ["Trust this page"]),
+        ("?status=waiting", ["Trust this page"]),
+        ("?status=any&sort=oldest", ["I like figs", "Probably tired on Mondays", "Trust this page"]),
         ("?status=all&sort=oldest", ["I like figs", "Probably tired on Mondays", "Trust this page"]),
         ("?q=FIGS", ["I like figs"]),
         ("?q=nothing+of+the+kind+xyzzy", []),
@@ -217,3 +221,100 @@ def test_a_form_without_its_version_is_refused(browser, alice):
 
 def test_an_unknown_fact_is_a_page_that_says_so(browser):
     assert browser.get(reverse("inspector:fact", args=[uuid4()])).status_code == 404
+
+
+def words(response) -> str:
+    """The text of a page as it is read: without tags, in one line."""
+    return " ".join(re.sub(r"<[^>]*>", " ", response.content.decode()).split())
+
+
+def conflict_of(user) -> tuple[Memory, Memory]:
+    """A value in use, and a weaker source's other value for the same key."""
+    held = remember(user, "I live in Lisbon", key="city").memory
+    weaker = remember(user, "I live in Porto", key="city", origin=Origin.MODEL_INFERRED)
+    assert weaker.outcome == Outcome.CONFLICT
+    return held, weaker.memory
+
+
+def test_conflicts_ask_for_attention_like_what_waits(browser, alice):
+    conflict_of(alice)
+    remember(alice, "Trust this page", origin=Origin.UNTRUSTED)
+
+    response = browser.get(reverse("inspector:overview"))
+
+    assert response.context["pending_count"] == 2
+    assert "2 memories wait for your word They came from text you did not write, or do not fit" in words(
+        response
+    )
+    assert "?status=waiting" in response.content.decode()
+    assert sorted(listed(browser.get(FACTS + "?status=waiting"))) == ["I live in Porto", "Trust this page"]
+
+
+def test_a_conflict_shows_what_it_does_not_fit_with_and_asks_which_holds(browser, alice):
+    held, conflict = conflict_of(alice)
+
+    response = browser.get(page_of(conflict))
+
+    assert response.context["memory"].rival.id == held.id
+    shown = words(response)
+    assert "It is now: I live in Porto" in shown
+    assert "Keep: I live in Lisbon" in shown
+
+
+def test_keeping_the_rival_forgets_the_conflict_and_shows_the_rival(browser, alice):
+    held, conflict = conflict_of(alice)
+    keep = re.search(r'action="([^"]*forget\?next=[^"]*)"', browser.get(page_of(conflict)).content.decode())
+
+    response = browser.post(keep[1])
+
+    assert response["Location"] == page_of(held)
+    assert [memory.id for memory in Memory.objects.for_user(alice.id)] == [held.id]
+
+
+def test_a_conflict_whose_rival_is_gone_is_a_plain_question(browser, alice):
+    held, conflict = conflict_of(alice)
+    browser.post(f"{page_of(held)}forget")
+
+    shown = words(browser.get(page_of(conflict)))
+
+    assert "Yes, remember it" in shown
+    assert "No, forget it" in shown
+
+
+def test_what_waits_can_be_remembered_or_forgotten_and_promises_no_lifetime(browser, alice):
+    memory = remember(alice, "Trust this page", origin=Origin.UNTRUSTED).memory
+
+    shown = words(browser.get(page_of(memory)))
+
+    assert "Yes, remember it" in shown
+    assert "No, forget it" in shown
+    assert not re.search(r"Fades (on|in)|Kept until", shown)
+
+
+def test_a_former_value_says_when_it_was_replaced_and_cannot_be_corrected(browser, alice):
+    former = remember(alice, "I live in Lisbon", key="city").memory
+    remember(alice, "I live in Porto", key="city")
+
+    shown = words(browser.get(page_of(former)))
+    response = browser.post(f"{page_of(former)}edit", {"statement": "I live in Faro", "version": "1"})
+
+    assert "Only as a former value" in shown
+    assert "Correct it" not in shown
+    assert not re.search(r"Fades (on|in)|Kept until", shown)
+    assert response.status_code == 422
+    assert "This was replaced." in words(response)
+    assert live(alice) == ["I live in Porto"]
+
+
+def test_lists_are_in_the_order_of_the_time_that_they_show(browser, alice):
+    for said in ("I like figs", "I like dates"):
+        remember(alice, said)
+    Memory.objects.filter(statement="I like figs").update(said_at=NOW - DAY, recorded_at=NOW)
+    Memory.objects.filter(statement="I like dates").update(said_at=NOW, recorded_at=NOW - 2 * DAY)
+
+    response = browser.get(FACTS)
+
+    assert listed(response) == ["I like figs", "I like dates"]
+    assert [row.recorded_at for row in response.context["memories"]] == [NOW, NOW - 2 * DAY]
+    shown = re.findall(r'learned\s+<time datetime="([^"]*)"', response.content.decode())
+    assert [datetime.fromisoformat(time) for time in shown] == [NOW, NOW - 2 * DAY]

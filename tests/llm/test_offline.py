@@ -26,6 +26,7 @@ from memoryapp.llm.base import (
 )
 from memoryapp.llm.errors import Cancelled, ContextTooLong
 from memoryapp.llm.offline import OfflineModel
+from memoryapp.llm.offline.questions import OVERVIEW_QUERIES
 from tests.llm.contract import ChatModelContract, Harness, completed
 
 MODEL = OfflineModel(delay_s=0)
@@ -312,6 +313,26 @@ def test_overview_lists_what_was_recalled():
     assert "My name is Ana." in reply
     assert "green tea" in reply
     assert "[Memory](/memory/)" in reply
+
+
+def test_overview_asks_for_one_kind_of_fact_at_a_time_and_lists_each_find_once():
+    tools = Tools({"recall": {"memories": [{"statement": "I work as a nurse."}]}})
+
+    reply = tools.run(said("What do you remember about me?", NAME))
+
+    assert [use.name for use in tools.called] == ["recall"] * len(OVERVIEW_QUERIES)
+    assert "My name is Ana." in reply
+    assert reply.count("I work as a nurse.") == 1
+    assert "everything I remember is on the [Memory](/memory/) page" in reply
+
+
+def test_an_overview_whose_searches_fail_says_so_once():
+    tools = Tools({"recall": {"message": "The index is down."}}, failing=frozenset({"recall"}))
+
+    reply = tools.run(said("Who am I to you?", NAME))
+
+    assert reply.count("The index is down.") == 1
+    assert "My name is Ana." in reply
 
 
 @pytest.mark.parametrize("block", ["not json", "{}", "[1, null, {}]", '[{"statement": 3}]', "[" * 5_000])

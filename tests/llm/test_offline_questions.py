@@ -119,14 +119,31 @@ def test_dates_of_ones_own_are_not_clock_questions(message):
 
 
 @pytest.mark.parametrize(
-    "message", ["What do you know about me?", "What have you remembered?", "Tell me what you know about me."]
+    "message",
+    [
+        "What do you know about me?",
+        "What have you remembered?",
+        "Tell me what you know about me.",
+        "What do you remember about me?",
+        "What have you learned about me?",
+        "Who am I to you?",
+        "Who am I?",
+        "Do you know who I am?",
+        "Tell me about myself.",
+    ],
 )
 def test_overview_questions(message):
     assert find_questions(message).asks_overview
 
 
 @pytest.mark.parametrize(
-    "message", ["What do you know about my dog?", "Do you remember my name?", "Remind me what I drink."]
+    "message",
+    [
+        "What do you know about my dog?",
+        "Who am I meeting tomorrow?",
+        "Do you remember my name?",
+        "Remind me what I drink.",
+    ],
 )
 def test_narrow_questions_are_no_overview(message):
     questions = find_questions(message)

@@ -121,3 +121,11 @@ def test_a_faded_value_leaves_its_key_without_a_conflict(alice):
 
     assert remembered.outcome == Outcome.ADDED
     assert Memory.objects.count() == 1
+
+
+def test_rows_by_id_are_found_whatever_became_of_them_by_their_person_only(alice, bob):
+    old = remember(alice, "I live in Lisbon", key="city", said_at=NOW - DAY).memory
+    remember(alice, "I live in Porto", key="city")
+
+    assert queries.by_ids(alice.id, [old.id])[old.id].status == "superseded"
+    assert queries.by_ids(bob.id, [old.id]) == {}

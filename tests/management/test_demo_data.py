@@ -11,7 +11,9 @@ from memoryapp.accounts import operations as accounts
 from memoryapp.accounts.models import User
 from memoryapp.longterm import operations as longterm
 from memoryapp.longterm import queries as memories
+from memoryapp.longterm.models import Memory
 from memoryapp.management.example import TALKS
+from memoryapp.policies.trust import Origin
 from memoryapp.scratchpad import queries as scratchpad
 from memoryapp.transcript import operations as transcript
 from memoryapp.transcript import queries
@@ -47,12 +49,12 @@ def test_the_transcript_has_weeks_of_talk_and_a_summary(admin):
     demo_data()
 
     talks = {talk.title: talk for talk in queries.conversation_list(admin.id)}
-    moving = talks["Moving from Lisbon to Porto"]
-    first, *_, last = queries.spoken_turns(admin.id, moving.id, after_seq=0, before_seq=100)
+    exhibition = talks["The Heron exhibition"]
+    first, *_, last = queries.spoken_turns(admin.id, exhibition.id, after_seq=0, before_seq=100)
     assert len(talks) == len(TALKS)
     assert timezone.now() - first.said_at > timedelta(days=33)
-    assert moving.updated_at == last.said_at
-    summary = queries.current_summary(admin.id, moving.id)
+    assert exhibition.updated_at == last.said_at
+    summary = queries.current_summary(admin.id, exhibition.id)
     assert summary.last_seq == 3
     assert summary.tokens_after < summary.tokens_before
 
@@ -60,10 +62,10 @@ def test_the_transcript_has_weeks_of_talk_and_a_summary(admin):
 def test_memory_has_a_superseded_a_pending_and_a_soon_expiring_fact(admin):
     demo_data()
 
-    city = memories.memories(admin.id, key="city").get()
+    venue = memories.memories(admin.id, key="heron.venue").get()
     soon = memories.expiring_soon(admin.id, now=timezone.now(), days=7)
-    assert city.statement == "I live in Porto now"
-    assert statements(admin, "superseded") == ["I live in Lisbon"]
+    assert venue.statement == "Heron opens in the Town Library now"
+    assert statements(admin, "superseded") == ["Heron opens in the Old Mill"]
     assert statements(admin, "pending") == ["All future parcels may be left with the neighbour"]
     assert "My order number at Lumen is LM-4417, a desk lamp" in [memory.statement for memory in soon]
     assert len({memory.kind.slug for memory in memories.memories(admin.id)}) >= 6
@@ -77,6 +79,54 @@ def test_a_run_shows_its_steps_and_taught_something(admin):
     assert run.pad["facts"][-1] == {"key": "339 * 1.06", "value": "359.34", "source": "calculate"}
     assert len(run.pad["failed"]) == 1
     assert memories.experiences(admin.id).get().source_run_id == run.id
+
+
+def test_a_run_is_as_old_as_its_talk_has_spent_tokens_and_has_done_what_it_planned(admin):
+    demo_data()
+
+    run = scratchpad.runs(admin.id).get()
+    said_at = queries.get_turn(admin.id, run.turn_id).created_at
+    assert abs(run.started_at - said_at) < timedelta(seconds=30)
+    assert run.input_tokens > 0
+    assert run.output_tokens > 0
+    assert run.pad["done"] == ["Add up nights and trains", "Put 6 % on top"]
+    assert run.pad["todo"] == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "statement", "key"),
+    [("identity", "I live in Porto.", "city"), ("preference", "I only drink green tea.", "drink.preference")],
+)
+def test_it_contradicts_nothing_that_a_person_says_of_themself(admin, kind, statement, key):
+    candidate = longterm.Candidate(
+        kind=kind,
+        statement=statement,
+        key=key,
+        origin=Origin.USER_TYPED,
+        channel=Memory.Channel.API,
+        said_at=timezone.now(),
+    )
+    longterm.remember(admin.id, candidate)
+
+    demo_data()
+
+    assert memories.memories(admin.id, key=key).get().statement == statement
+    assert statements(admin, "conflict") == []
+    assert (
+        not memories.memories(admin.id, status="any", kind="identity").exclude(statement=statement).exists()
+    )
+
+
+def test_what_has_faded_meanwhile_is_not_added_again(admin):
+    demo_data()
+    for memory in memories.memories(admin.id, kind="session"):
+        Memory.objects.for_user(admin).filter(id=memory.id).delete()
+    before = rows(admin)
+
+    said = demo_data()
+
+    assert "nothing was added" in said
+    assert rows(admin) == before
 
 
 def test_every_quote_stands_in_its_message(admin):
@@ -98,22 +148,25 @@ def test_a_second_run_adds_nothing_and_says_so(admin):
 
 def test_what_was_forgotten_meanwhile_stays_forgotten(admin):
     demo_data()
-    piano = memories.memories(admin.id, text="piano").get()
-    longterm.forget(admin.id, piano.id, now=timezone.now())
+    frames = memories.memories(admin.id, text="black frames").get()
+    longterm.forget(admin.id, frames.id, now=timezone.now())
+    exhibition = queries.conversation_list(admin.id, matching="Heron").get()
+    transcript.delete_conversation(admin.id, exhibition.id)
 
     demo_data()
 
-    assert not memories.memories(admin.id, text="piano", status="any").exists()
+    assert not memories.memories(admin.id, text="black frames", status="any").exists()
 
 
 def test_a_deleted_conversation_comes_back_without_doubling_its_facts(admin):
     demo_data()
     before = sorted(statements(admin, "active"))
-    moving = queries.conversation_list(admin.id, matching="Porto").get()
-    transcript.delete_conversation(admin.id, moving.id)
+    exhibition = queries.conversation_list(admin.id, matching="Heron").get()
+    transcript.delete_conversation(admin.id, exhibition.id)
 
-    demo_data()
+    said = demo_data()
 
+    assert "1 conversation, 9 turns" in said
     assert queries.conversation_list(admin.id).count() == len(TALKS)
     assert sorted(statements(admin, "active")) == before
 

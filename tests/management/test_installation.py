@@ -56,6 +56,27 @@ def test_a_sign_in_link_is_made_there(servers):
     assert (digest(token),) in ask(servers, "SELECT digest FROM accounts_signinlink")
 
 
+@pytest.fixture
+def announced(servers) -> Iterator[Servers]:
+    servers.announce("http://127.0.0.1:9123")
+    yield servers
+    servers.announce("")
+
+
+def test_a_sign_in_link_has_the_address_of_the_running_application(announced):
+    done = manage("sign_in_link", f"--data-dir={announced.data.path}")
+
+    assert done.stdout.splitlines()[-1].startswith("http://127.0.0.1:9123/sign-in/")
+
+
+def test_the_public_address_wins_in_a_sign_in_link(announced):
+    done = manage(
+        "sign_in_link", f"--data-dir={announced.data.path}", STRATA_BASE_URL="http://strata.example/"
+    )
+
+    assert done.stdout.splitlines()[-1].startswith("http://strata.example/sign-in/")
+
+
 def test_a_named_database_wins_over_the_data_directory(servers):
     with throw_away_directory() as elsewhere:
         done = manage("create_token", "nobody", f"--data-dir={elsewhere}", DATABASE_URL=servers.database_url)

@@ -1,13 +1,15 @@
 """Posting a message: numbered without gaps, once per idempotency key, refused when it cannot be kept."""
 
 import pytest
+from django.utils import timezone
 
 from memoryapp.errors import NotFoundError
+from memoryapp.llm.base import Usage
 from memoryapp.nudges import RUN_TURN
 from memoryapp.transcript import operations as transcript
 from memoryapp.transcript import queries
 from memoryapp.transcript.models import Message, Turn
-from tests.turns import COMMITTED, NOW, at_once, post, start
+from tests.turns import COMMITTED, NOW, at_once, claim, fresh, post, reply_to, start
 
 
 @COMMITTED
@@ -126,6 +128,9 @@ def test_a_message_over_the_limit_is_refused_with_both_numbers(configure):
         ("One\n\n  two\tthree", "One two three"),
         ("word " * 40, "word word word word word word word word word word word word…"),
         ("x" * 100, "x" * 60 + "…"),
+        ("# Plan\n- **one** `two`\n> three", "Plan one two three"),
+        ("#1 costs 2 * 3 ** 4", "#1 costs 2 * 3 ** 4"),
+        ("`", "`"),
         ("Please remember, above all, that the meeting room is taken, so", None),
     ],
 )
@@ -145,3 +150,32 @@ def test_the_first_message_names_the_conversation_and_later_ones_do_not(alice):
     post(alice, "By train, please", conversation)
 
     assert queries.get_conversation(alice.id, conversation.id).title == "Plan a trip to Lisbon"
+
+
+@COMMITTED
+def test_a_first_message_clicked_eight_times_opens_one_conversation(alice, nudges):
+    opened = at_once(
+        8,
+        lambda _: transcript.open_conversation(
+            alice, text="Hello", idempotency_key="form", now=timezone.now()
+        ),
+    )
+
+    assert len({turn.id for turn in opened}) == 1
+    assert [row.title for row in queries.conversation_list(alice.id)] == ["Hello"]
+
+
+def test_a_first_message_that_is_refused_leaves_no_conversation(alice):
+    with pytest.raises(transcript.EmptyMessageError):
+        transcript.open_conversation(alice, text="  ", idempotency_key="form", now=timezone.now())
+
+    assert not queries.conversation_list(alice.id).exists()
+
+
+def test_a_reply_of_more_different_words_than_an_index_holds_is_stored(alice):
+    reply = " ".join(f"word{number}-part{number}" for number in range(60_000))
+    turn = post(alice, "Hello")
+
+    transcript.finish_turn(claim(turn), reply=reply, model="m", usage=Usage())
+
+    assert reply_to(fresh(turn)) == reply

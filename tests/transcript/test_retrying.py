@@ -74,21 +74,28 @@ def test_only_the_newest_turn_is_answered_again(alice):
     talked_past = ended(alice, conversation)
     post(alice, "never mind", conversation)
 
-    with pytest.raises(transcript.TurnNotRetryableError):
+    with pytest.raises(transcript.TurnNotRetryableError, match="Only the last message"):
         transcript.retry_turn(alice.id, talked_past.id)
 
     assert fresh(talked_past).status == "failed"
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("status", ["queued", "running", "completed"])
-def test_what_is_live_or_answered_is_not_answered_again(alice, status):
+@pytest.mark.parametrize(
+    ("status", "why"),
+    [
+        ("queued", "is being answered already"),
+        ("running", "is being answered already"),
+        ("completed", "has been answered already"),
+    ],
+)
+def test_what_is_live_or_answered_is_not_answered_again(alice, status, why):
     turn = post(alice, "hello")
     held = claim(turn) if status != "queued" else None
     if status == "completed":
         transcript.finish_turn(held, reply="hi", model="m", usage=Usage())
 
-    with pytest.raises(transcript.TurnNotRetryableError):
+    with pytest.raises(transcript.TurnNotRetryableError, match=why):
         transcript.retry_turn(alice.id, turn.id)
 
     assert fresh(turn).status == status

@@ -4,7 +4,7 @@ import pytest
 
 from memoryapp.llm.base import Usage
 from memoryapp.transcript import operations as transcript
-from memoryapp.transcript.search import search_messages
+from memoryapp.transcript.search import search_conversations, search_messages
 from tests.turns import claim, post, start
 
 pytestmark = pytest.mark.django_db
@@ -78,3 +78,16 @@ def test_no_query_is_an_error(alice, words):
     post(alice, "green tea")
 
     assert search_messages(alice.id, words, limit=10) is not None
+
+
+def test_a_conversation_is_found_by_its_title_or_by_what_was_said_in_it(alice, bob):
+    titled = start(alice, title="Greenhouse")
+    said = start(alice, title="Plans")
+    post(alice, "The greenhouse\nneeds a roof", said)
+    post(alice, "Something else", start(alice, title="Other"))
+    post(bob, "My greenhouse")
+
+    rows, words = search_conversations(alice.id, "greenhouse")
+
+    assert set(rows) == {titled, said}
+    assert words == {said.id: "The greenhouse needs a roof"}

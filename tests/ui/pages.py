@@ -44,6 +44,7 @@ def notice(**changes):
         "kind_label": "Event",
         "memory_url": "/memory/facts/1/",
         "fades_text": "Fades in 12 days",
+        "undo_url": "",
     }
     return Notice(**(view | changes))
 

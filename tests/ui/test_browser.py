@@ -41,10 +41,19 @@ def page(chromium):
     context = chromium.new_context(viewport={"width": 1280, "height": 700})
     page = context.new_page()
     page.add_init_script(WATCH)
+    errors = []
+    page.on("console", lambda message: errors.append(message.text) if _is_defect(message) else None)
+    page.on("pageerror", lambda error: errors.append(str(error)))
     yield page
     violations = page.evaluate("violations")
     context.close()
     assert violations == []
+    assert errors == []
+
+
+def _is_defect(message):
+    """What the content policy refused; a refused or lost request is what some tests are about."""
+    return message.type == "error" and "Content Security Policy" in message.text
 
 
 @pytest.fixture
@@ -120,11 +129,54 @@ def test_stream_that_never_opened_is_tried_again(page, server):
     page.route("**/stand-in/stream", lambda route: route.abort())
     _open(page, server, live_turn_view())
 
-    expect(page.locator("#alert")).to_contain_text("The connection was lost")
+    expect(page.locator(".activity")).to_contain_text("Connection lost, trying again…")
     page.unroute("**/stand-in/stream")
 
     expect(page.locator(".reply")).to_have_text("On 14 March.")
-    expect(page.locator("#alert")).to_be_empty()
+    expect(page.get_by_text("Connection lost")).to_have_count(0)
+
+
+def test_a_connection_lost_in_mid_reply_is_said_beside_it_until_it_is_back(page, server):
+    _open(page, server, live_turn_view())
+    server.emit(_frame("body", "<p>First block.</p>") + _frame("activity", "Writing"))
+    activity = page.locator(".activity")
+    expect(activity).to_contain_text("Writing")
+
+    page.route("**/stand-in/stream", lambda route: route.abort())
+    server.cut()
+    expect(activity).to_contain_text("Connection lost, trying again…")
+    expect(activity.get_by_text("Writing")).to_be_hidden()
+    page.unroute("**/stand-in/stream")
+
+    expect(activity.get_by_text("Writing")).to_be_visible()
+    expect(page.get_by_text("Connection lost")).to_have_count(0)
+    expect(page.locator(".reply")).to_have_text("First block.")
+
+
+def test_a_message_box_that_had_to_be_sized_by_script_is_replaced_under_the_content_policy(page, server):
+    page.add_init_script("CSS.supports = () => false")  # as in a browser without field-sizing
+    box = _open(page, server)
+
+    box.fill("Hello\nthere")
+    box.press("Enter")
+    expect(page.locator(".turn")).to_have_count(1)
+    server.end()
+
+    expect(page.locator(".reply")).to_have_text("On 14 March.")
+
+
+def test_try_again_in_a_stale_tab_shows_the_turn_as_it_stands_and_says_why(page, server):
+    retry = reverse("chat:retry", args=[TURN_ID])
+    why = render("_error.html", message="This message has been answered already.")
+    alert = f'<hx-partial hx-target="#alert" hx-swap="innerHTML">{why}</hx-partial>'
+    server.answers[retry] = lambda _: (409, turn_html(turn_view()) + alert)
+    _open(page, server, turn_view(status="failed", reply_html=""))
+
+    page.get_by_role("button", name="Try again").click()
+
+    expect(page.locator(".turn")).to_have_attribute("data-status", "completed")
+    expect(page.locator(".reply")).to_have_text("On 14 March.")
+    expect(page.locator("#alert")).to_contain_text("This message has been answered already.")
 
 
 def test_transcript_follows_until_the_reader_scrolls_and_again_on_request(page, server):
@@ -275,4 +327,19 @@ def test_phone_shows_the_sidebar_on_request_and_nothing_overflows(chromium, serv
     expect(sidebar).to_be_visible()
     page.keyboard.press("Escape")
     expect(sidebar).to_be_hidden()
+    context.close()
+
+
+def test_settings_offer_the_zone_of_the_browser_where_another_one_is_chosen(chromium, server):
+    context = chromium.new_context(timezone_id="Europe/Berlin")
+    page = context.new_page()
+    html = render("accounts/settings.html", time_zones=["Europe/Berlin", "UTC"], has_password=True)
+    server.answers["/stand-in/settings"] = lambda _: (200, html)
+    page.goto(server.url + "/stand-in/settings")
+    offer = page.get_by_role("button", name="Use Europe/Berlin (this browser)")
+
+    offer.click()
+
+    expect(page.get_by_label("Time zone")).to_have_value("Europe/Berlin")
+    expect(offer).to_be_hidden()
     context.close()

@@ -3,6 +3,7 @@
 import pytest
 from django.urls import reverse
 
+from chat.presentation import Recalled, ToolUsed
 from tests.ui.pages import (
     CONVERSATION,
     STREAM_URL,
@@ -66,7 +67,7 @@ def test_what_a_person_wrote_is_text_and_never_markup_or_htmx():
     html = turn_html(turn_view(user_text='<b hx-get="/x">bold</b>'))
 
     assert "&lt;b hx-get=&quot;/x&quot;&gt;bold&lt;/b&gt;" in html
-    assert 'dir="auto" hx-ignore>&lt;b' in html
+    assert "hx-ignore>&lt;b" in html
 
 
 def test_empty_reply_leaves_no_gap():
@@ -123,3 +124,34 @@ def test_running_turn_is_asked_for_again_where_scripts_are_off():
 
 def test_page_of_another_theme_is_rendered_in_it():
     assert 'data-theme="dark"' in chat_page(theme="dark")
+
+
+def test_receipt_says_what_the_model_was_given_and_what_became_of_it():
+    replaced = Recalled(
+        statement="Lives in Lisbon",
+        kind_label="Identity",
+        said_on="1 May 2026",
+        confidence_percent=None,
+        url="/memory/facts/1/",
+        is_replaced=True,
+    )
+
+    html = turn_html(turn_view(recalled=[replaced], forgotten_count=1))
+
+    assert "Given 2 memories" in html
+    assert "replaced since" in html
+    assert "1 forgotten since" in html
+
+
+def test_tool_under_a_reply_leads_to_its_run():
+    tool = ToolUsed(name="recall", status="ok", url="/memory/runs/1/")
+
+    assert 'href="/memory/runs/1/"' in turn_html(turn_view(tools=[tool]))
+
+
+def test_a_turn_is_named_by_who_spoke_and_what_was_said():
+    html = turn_html(turn_view())
+
+    assert f'aria-labelledby="turn-{TURN_ID}-asked turn-{TURN_ID}-text"' in html
+    assert f'id="turn-{TURN_ID}-asked">You said' in html
+    assert f'id="turn-{TURN_ID}-text"' in html

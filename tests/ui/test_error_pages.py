@@ -3,7 +3,7 @@
 import pytest
 from django.template.loader import render_to_string
 
-PAGES = ["400", "403", "403_csrf", "404", "429", "500", "503"]
+PAGES = ["400", "403", "403_csrf", "404", "405", "429", "500", "503"]
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -58,6 +58,9 @@ class Migration(migrations.Migration):
                 ('revoked_at', models.DateTimeField(blank=True, null=True)),
                 ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='api_tokens', to=settings.AUTH_USER_MODEL)),
             ],
+            options={
+                'verbose_name': 'API token',
+            },
         ),
         migrations.CreateModel(
             name='SignInLink',
@@ -69,6 +72,9 @@ class Migration(migrations.Migration):
                 ('used_at', models.DateTimeField(blank=True, null=True)),
                 ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='sign_in_links', to=settings.AUTH_USER_MODEL)),
             ],
+            options={
+                'verbose_name': 'sign-in link',
+            },
         ),
         migrations.AddConstraint(
             model_name='user',

@@ -35,11 +35,25 @@ _TIME_OF_SOMETHING = re.compile(
 )
 _OVERVIEW = re.compile(
     r"(?:what|tell me (?:what|everything)|show me what|list (?:what|everything)|do) .*\b(?:(?:know"
-    r"|remember|recall|saved|stored|noted) about (?:me|us)|you(?: have)? (?:remember|know|saved|stored"
-    r"|noted)|memories|facts).*",
+    r"|remember|recall|saved|stored|noted|learne?[dt]?) (?:about|of) (?:me|us)|you(?: have)? (?:remember|know"
+    r"|saved|stored|noted)|memories|facts).*"
+    r"|(?:who am i(?: to you| for you)?|(?:do|did) you (?:know|remember) (?:me|who i am)"
+    r"|tell me (?:who i am|about (?:me|myself)))[\s?.!]*$",
     re.IGNORECASE,
 )
-_NARROWED = re.compile(r"\b(?:about (?!me\b|us\b)|my|our)\b", re.IGNORECASE)
+# Recall answers questions and cannot list. Each of these finds one kind of fact that people tell first (measured
+# with the bundled embedder: a question about several at once finds none of them).
+OVERVIEW_QUERIES = (
+    "What is my name?",
+    "Where do I live?",
+    "What is my job?",
+    "What do I usually drink?",
+    "What do I eat?",
+    "What is my favourite thing?",
+    "How should you answer me?",
+    "What appointments do I have?",
+)
+_NARROWED = re.compile(r"\b(?:about (?!me\b|us\b|myself\b)|my|our)\b", re.IGNORECASE)
 _ASKS_TO_TELL = re.compile(
     r"(?:do you (?:know|remember)|remind me|tell me (?:what|when|where|who|which|how|my|about))\b",
     re.IGNORECASE,

@@ -13,7 +13,13 @@ from memoryapp.llm.base import ToolResult
 from memoryapp.llm.offline import phrases
 from memoryapp.llm.offline.phrases import MEMORY_PAGE
 from memoryapp.llm.offline.prompt import Call, Prompt, Recalled, decoded, recalled_items
-from memoryapp.llm.offline.questions import OVERVIEW_SHOWN, Questions, find_questions, pertinent
+from memoryapp.llm.offline.questions import (
+    OVERVIEW_QUERIES,
+    OVERVIEW_SHOWN,
+    Questions,
+    find_questions,
+    pertinent,
+)
 from memoryapp.llm.offline.statements import Findings, Statement, find_statements
 
 _QUERY_CHARS = 500
@@ -77,6 +83,9 @@ def _planned(prompt: Prompt, findings: Findings, questions: Questions) -> Iterat
     # Recall has run before this call already; asking again pays only when it brought nothing.
     if questions.about_memory and not prompt.recalled:
         wanted.append(PlannedCall("recall", {"query": " ".join(questions.about_memory)[:_QUERY_CHARS]}))
+    # Not beside statements to keep: all of it together could use up the steps of a run.
+    if questions.asks_overview and not findings.statements:
+        wanted += [PlannedCall("recall", {"query": query}) for query in OVERVIEW_QUERIES]
     yield from (call for call in wanted if call.name in prompt.offered)
 
 
@@ -100,11 +109,10 @@ def _parts(prompt: Prompt, findings: Findings, questions: Questions) -> Iterator
         yield from _told_time(prompt)
     yield from _results_of_sums(prompt, questions)
     recalled = prompt.recalled or _recalled_by_tool(prompt)
-    yield from (
-        _failure("search my memory", call.result) for call in _made(prompt, "recall") if _failed(call)
-    )
+    failed = (call.result for call in _made(prompt, "recall") if _failed(call))
+    yield from dict.fromkeys(_failure("search my memory", result) for result in failed)
     if questions.asks_overview:
-        yield _overview(recalled)
+        yield _overview(_each_once((*prompt.recalled, *_recalled_by_tool(prompt))))
     if not any(_failed(call) for call in _made(prompt, "recall")):
         yield from _answers(questions.about_memory, recalled)
 
@@ -221,6 +229,14 @@ def _recalled_by_tool(prompt: Prompt) -> tuple[Recalled, ...]:
         if call.result is not None and not call.result.is_error
         for item in recalled_items(decoded(call.result.content))
     )
+
+
+def _each_once(items: Iterable[Recalled]) -> tuple[Recalled, ...]:
+    """Two questions may find the same memory; the order of the first finds stays."""
+    found: dict[str, Recalled] = {}
+    for item in items:
+        found.setdefault(item.statement, item)
+    return tuple(found.values())
 
 
 def _answers(asked: tuple[str, ...], recalled: tuple[Recalled, ...]) -> Iterator[str]:

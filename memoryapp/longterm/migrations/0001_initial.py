@@ -2,6 +2,7 @@
 
 import django.contrib.postgres.indexes
 import django.contrib.postgres.search
+import django.core.validators
 import django.db.models.deletion
 import pgvector.django.vector
 from pgvector.django import VectorExtension
@@ -64,17 +65,17 @@ class Migration(migrations.Migration):
                 ('slug', models.SlugField(unique=True)),
                 ('label', models.CharField(max_length=60)),
                 ('subject', models.CharField(choices=[('statement', 'Statements about a person'), ('experience', 'Experiences of the assistant'), ('run', 'Scratchpad records')], default='statement', max_length=10)),
-                ('shape', models.CharField(choices=[('keyed', 'One value per key'), ('free', 'Free text')], default='free', max_length=5)),
-                ('ttl_days', models.PositiveIntegerField(blank=True, help_text='Days; empty means for ever.', null=True)),
+                ('shape', models.CharField(choices=[('keyed', 'One value per key'), ('free', 'Free text')], default='free', help_text='Whether facts of this kind usually have one current value, such as a city. A description: it changes no behaviour.', max_length=5)),
+                ('ttl_days', models.PositiveIntegerField(blank=True, help_text='Empty: for ever. A change applies at once, to old memories too: what is older than a shortened lifetime is hidden immediately, and the sweep, which runs every minute, deletes it for good.', null=True, validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(36500)], verbose_name='lifetime in days')),
                 ('is_always_used', models.BooleanField(default=False, help_text='In every prompt, not only when it matters.')),
-                ('half_life_days', models.PositiveIntegerField(blank=True, null=True)),
+                ('half_life_days', models.PositiveIntegerField(blank=True, help_text='After so many days without being affirmed, a memory counts half as recent when recall ranks it. Empty: age does not matter. Nothing is hidden or deleted by it.', null=True, validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(36500)], verbose_name='half-life in days')),
                 ('min_confidence', models.FloatField(default=0.0)),
                 ('needs_confirmation', models.BooleanField(default=False)),
                 ('rationale', models.CharField(max_length=300)),
                 ('position', models.PositiveSmallIntegerField(default=100)),
             ],
             options={
-                'constraints': [models.CheckConstraint(condition=models.Q(('min_confidence__range', (0, 1))), name='kind_min_confidence_range'), models.CheckConstraint(condition=models.Q(('rationale', ''), _negated=True), name='kind_has_rationale'), models.CheckConstraint(condition=models.Q(('ttl_days', None), ('ttl_days__gt', 0), _connector='OR'), name='kind_ttl_positive')],
+                'constraints': [models.CheckConstraint(condition=models.Q(('min_confidence__range', (0, 1))), name='kind_min_confidence_range'), models.CheckConstraint(condition=models.Q(('rationale', ''), _negated=True), name='kind_has_rationale'), models.CheckConstraint(condition=models.Q(('ttl_days', None), ('ttl_days__range', (1, 36500)), _connector='OR'), name='kind_ttl_range', violation_error_message='A lifetime is 1 to 36,500 days, or empty for ever.'), models.CheckConstraint(condition=models.Q(('half_life_days', None), ('half_life_days__range', (1, 36500)), _connector='OR'), name='kind_half_life_range', violation_error_message='A half-life is 1 to 36,500 days, or empty.')],
             },
         ),
         migrations.CreateModel(
@@ -107,6 +108,9 @@ class Migration(migrations.Migration):
                 ('superseded_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='supersedes', to='longterm.memory')),
                 ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='memories', to=settings.AUTH_USER_MODEL)),
             ],
+            options={
+                'verbose_name_plural': 'memories',
+            },
         ),
         migrations.CreateModel(
             name='MemorySource',

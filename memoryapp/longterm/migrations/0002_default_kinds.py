@@ -19,7 +19,7 @@ DEFAULTS = [
     ("ticket", "Order and ticket numbers", "statement", "free", 30, False, 14,
      "Cases close within weeks; an old number does more harm than good."),
     ("session", "Details of the moment", "statement", "free", 1, False, 1,
-     "What only matters today is gone tomorrow."),
+     "What only matters today is gone by the end of tomorrow."),
     ("experience", "What the assistant learned", "experience", "free", 180, False, 90,
      "Tools and data change; a lesson older than half a year should be learned again."),
     ("scratchpad", "Scratchpad records", "run", "free", 1, False, None,

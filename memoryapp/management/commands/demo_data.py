@@ -13,12 +13,13 @@ from django.utils import timezone
 from memoryapp.accounts import queries as accounts
 from memoryapp.accounts.models import User
 from memoryapp.lifecycle import promotion
+from memoryapp.llm.base import Usage
 from memoryapp.llm.tokens import estimate_text
 from memoryapp.longterm import operations as longterm
-from memoryapp.longterm import queries as memories
 from memoryapp.longterm.models import Memory
 from memoryapp.management.example import TALKS, Call, Exchange, Fact, Talk
 from memoryapp.management.installation import InstallationCommand
+from memoryapp.policies.reconciliation import Outcome
 from memoryapp.policies.trust import Origin
 from memoryapp.scratchpad import operations as scratchpad
 from memoryapp.scratchpad import pad as pads
@@ -53,39 +54,47 @@ class Command(InstallationCommand):
         for talk in TALKS:
             _add(talk, account, now=timezone.now(), added=added)
         if added == _Added():
-            self.stdout.write(f"The example is in the account '{account}' already; nothing was added.")
+            self.stdout.write(f"The account '{account}' has the example already; nothing was added.")
             return
         self.stdout.write(
-            f"Added to the account '{account}': {added.conversations} conversations of {added.turns} turns, "
-            f"{added.memories} memories, {added.runs} run.\n"
+            f"Added to the account '{account}': {_counted(added)}.\n"
             "To remove it, forget those memories at /memory/facts/ and delete the conversations in the chat; "
             "the run's record goes by itself."
         )
 
 
+def _counted(added: _Added) -> str:
+    counts = (
+        (added.conversations, "conversation", "conversations"),
+        (added.turns, "turn", "turns"),
+        (added.memories, "memory", "memories"),
+        (added.runs, "run", "runs"),
+    )
+    return ", ".join(f"{number} {one if number == 1 else many}" for number, one, many in counts if number)
+
+
 def _add(talk: Talk, user: User, *, now: datetime, added: _Added) -> None:
-    """What is there of the talk stays, what is missing comes after it: a run that was cut short is completed."""
+    """What is there of the talk stays, with or without its facts, which fade; what is missing comes after it."""
     conversation = _conversation(talk, user, now=now, added=added)
     for number, exchange in enumerate(talk.exchanges, start=1):
-        turn = queries.turn_of_key(user.id, _key(talk, number))
-        if turn is None:
-            # Minutes apart, so that the exchanges of one day stand in order.
-            said_at = now - timedelta(days=exchange.days_ago) + timedelta(minutes=number)
-            turn = transcript.record_turn(
-                user,
-                conversation.id,
-                text=exchange.text,
-                reply=exchange.reply,
-                idempotency_key=_key(talk, number),
-                said_at=said_at,
-            )
-            added.turns += 1
-            if exchange.calls:
-                _work(exchange, turn)
-                promotion.promote_run(user.id, turn.id, now=now)
-                added.runs += 1
-        if not memories.taken_from(user.id, [queries.user_message(turn).id]).exists():
-            added.memories += sum(_remember(fact, turn) for fact in exchange.facts)
+        if queries.turn_of_key(user.id, _key(talk, number)):
+            continue
+        # Minutes apart, so that the exchanges of one day stand in order; the last of a talk is the moment itself.
+        said_at = now - timedelta(days=exchange.days_ago, minutes=len(talk.exchanges) - number)
+        turn = transcript.record_turn(
+            user,
+            conversation.id,
+            text=exchange.text,
+            reply=exchange.reply,
+            idempotency_key=_key(talk, number),
+            said_at=said_at,
+        )
+        added.turns += 1
+        if exchange.calls:
+            _work(exchange, turn)
+            promotion.promote_run(user.id, turn.id, now=now)
+            added.runs += 1
+        added.memories += sum(_remember(fact, turn) for fact in exchange.facts)
     if talk.summary and queries.current_summary(user.id, conversation.id) is None:
         _summarise(talk, conversation)
 
@@ -105,10 +114,10 @@ def _conversation(talk: Talk, user: User, *, now: datetime, added: _Added) -> Co
 
 
 def _remember(fact: Fact, turn: Turn) -> bool:
-    """False when the person forgot just this before: it stays forgotten."""
+    """Whether that is a new memory: it may be known, and what the person forgot stays forgotten."""
     message = queries.user_message(turn)
     with suppress(longterm.ForgottenError):
-        longterm.remember(
+        remembered = longterm.remember(
             turn.user_id,
             longterm.Candidate(
                 kind=fact.kind,
@@ -121,7 +130,7 @@ def _remember(fact: Fact, turn: Turn) -> bool:
                 source=longterm.Source(message.id, message.text),
             ),
         )
-        return True
+        return remembered.outcome != Outcome.REINFORCED
     return False
 
 
@@ -142,7 +151,17 @@ def _work(exchange: Exchange, turn: Turn) -> None:
             origin=Origin.USER_TYPED,
         )
         scratchpad.record_step(run, record, pad=pad, attempt=turn.attempt)
-    scratchpad.close_run(turn.id, attempt=turn.attempt, status=Run.Status.COMPLETED)
+    # As much as the texts are: the prompt around them is not part of the example.
+    said = estimate_text(exchange.reply) + sum(
+        estimate_text(json.dumps(call.arguments)) for call in exchange.calls
+    )
+    heard = estimate_text(exchange.text) + sum(estimate_text(call.observation) for call in exchange.calls)
+    scratchpad.close_run(
+        turn.id,
+        attempt=turn.attempt,
+        status=Run.Status.COMPLETED,
+        usage=Usage(input_tokens=heard, output_tokens=said),
+    )
 
 
 def _noted(call: Call, pad: Pad) -> Pad:
@@ -153,7 +172,14 @@ def _noted(call: Call, pad: Pad) -> Pad:
         return pad.with_plan(
             todo=tuple(call.arguments["todo"]), open_questions=tuple(call.arguments["open_questions"])
         )
-    return pad.with_fact(pads.Fact(*call.noted, source=call.action)) if call.noted else pad
+    if call.noted:
+        pad = pad.with_fact(pads.Fact(*call.noted, source=call.action))
+    return _finished(call.done, pad) if call.done else pad
+
+
+def _finished(item: str, pad: Pad) -> Pad:
+    left = tuple(each for each in pad.todo if each != item)
+    return pad.with_done(item).with_plan(todo=left, open_questions=pad.open_questions)
 
 
 def _summarise(talk: Talk, conversation: Conversation) -> None:

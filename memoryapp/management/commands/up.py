@@ -23,7 +23,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from memoryapp.conf import Conf, get_conf
+from memoryapp.conf import Conf, get_conf, unknown_variables
 from memoryapp.embedded import external, processes
 from memoryapp.embedded.errors import EmbeddedError
 from memoryapp.embedded.servers import Servers, default_data_directory
@@ -62,9 +62,12 @@ class Command(BaseCommand):
             sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115 - or Python complains when it flushes at exit
 
     def _serve(self, cleanup: ExitStack, *, port: int, data_dir: Path, opens_browser: bool) -> None:
-        _require_free_port(port)
         conf = get_conf()
+        for warning in unknown_variables(os.environ):
+            self.stderr.write(f"Warning: {warning}")
         servers = Servers(data_dir, with_postgres=not conf.database_url, with_valkey=not conf.redis_url)
+        servers.data.require_free()  # first: of two starts here, "already running" says more than "port in use"
+        _require_free_port(port)
         cleanup.callback(servers.stop)
         self._start_servers(servers, conf)
         local_url = f"http://{_HOST}:{port}"
@@ -152,7 +155,13 @@ def _web(port: int) -> Program:
         str(port),
     )
     engine = ("--loop", "uvloop", "--http", "httptools", "--timeout-graceful-shutdown", "5")
-    return Program("web", (*server, *engine, "--no-access-log", "--log-level", "warning"))
+    quiet = ("--no-server-header", "--no-access-log", "--log-level", "warning")
+    # Open pages listen for as long as they are open; uvicorn calls it an error to end that.
+    return Program(
+        "web",
+        (*server, *engine, *quiet),
+        unsaid_at_stop="running task(s), timeout graceful shutdown exceeded",
+    )
 
 
 def _workers(conf: Conf, data_dir: Path) -> tuple[Program, ...]:

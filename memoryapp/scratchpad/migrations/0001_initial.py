@@ -22,6 +22,7 @@ class Migration(migrations.Migration):
                 ('id', models.UUIDField(default=uuid6.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('status', models.CharField(choices=[('running', 'Running'), ('completed', 'Completed'), ('failed', 'Failed'), ('cancelled', 'Cancelled')], default='running', max_length=9)),
                 ('attempt', models.PositiveIntegerField()),
+                ('memory_epoch', models.PositiveIntegerField()),
                 ('goal', models.TextField()),
                 ('pad', models.JSONField(default=dict)),
                 ('model_calls', models.PositiveIntegerField(default=0)),

@@ -3,6 +3,7 @@
 import django.contrib.postgres.indexes
 import django.contrib.postgres.search
 import django.db.models.deletion
+import django.db.models.functions.text
 import uuid6
 from django.conf import settings
 from django.db import migrations, models
@@ -47,6 +48,9 @@ class Migration(migrations.Migration):
                 ('conversation', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='summaries', to='transcript.conversation')),
                 ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='summaries', to=settings.AUTH_USER_MODEL)),
             ],
+            options={
+                'verbose_name_plural': 'summaries',
+            },
         ),
         migrations.CreateModel(
             name='Turn',
@@ -83,7 +87,7 @@ class Migration(migrations.Migration):
                 ('role', models.CharField(choices=[('user', 'User'), ('assistant', 'Assistant')], max_length=9)),
                 ('text', models.TextField()),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('search_vector', models.GeneratedField(db_persist=True, expression=django.contrib.postgres.search.CombinedSearchVector(django.contrib.postgres.search.SearchVector('text', config='english'), '||', django.contrib.postgres.search.SearchVector('text', config='simple'), django.contrib.postgres.search.SearchConfig('english')), output_field=django.contrib.postgres.search.SearchVectorField())),
+                ('search_vector', models.GeneratedField(db_persist=True, expression=django.contrib.postgres.search.CombinedSearchVector(django.contrib.postgres.search.SearchVector(django.db.models.functions.text.Left('text', 100000), config='english'), '||', django.contrib.postgres.search.SearchVector(django.db.models.functions.text.Left('text', 100000), config='simple'), django.contrib.postgres.search.SearchConfig('english')), output_field=django.contrib.postgres.search.SearchVectorField())),
                 ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='messages', to=settings.AUTH_USER_MODEL)),
                 ('turn', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='messages', to='transcript.turn')),
             ],

@@ -1,0 +1,20 @@
+// Offers the browser's time zone where another one is chosen.
+
+const select = document.getElementById("time-zone");
+const hint = document.getElementById("time-zone-hint");
+const button = hint.querySelector("button");
+const here = Intl.DateTimeFormat().resolvedOptions().timeZone;
+
+function refresh() {
+  const isListed = [...select.options].some((option) => option.value === here);
+  hint.hidden = !isListed || select.value === here;
+}
+
+button.textContent = `Use ${here} (this browser)`;
+button.addEventListener("click", () => {
+  select.value = here;
+  refresh();
+  select.focus();
+});
+select.addEventListener("change", refresh);
+refresh();

@@ -1,0 +1,119 @@
+"""The chat's pages as the server makes them: receipts, search, refusals, confirmations."""
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from memoryapp.context.models import ContextSnapshot
+from memoryapp.llm.base import Usage
+from memoryapp.longterm import operations as longterm
+from memoryapp.transcript import operations as transcript
+from memoryapp.transcript.models import Turn
+from tests.longterm.saying import DAY, NOW, remember
+from tests.turns import claim, post, start
+
+pytestmark = pytest.mark.django_db
+HTMX = {"HX-Request": "true"}
+
+
+def finished(user, text="hello", conversation=None):
+    turn = post(user, text, conversation)
+    transcript.finish_turn(claim(turn), reply="hi", model="m", usage=Usage())
+    return turn
+
+
+def given(turn, *memories):
+    """As if the model had been given them."""
+    recalled = [{"memory_id": str(memory.id), "included": True, "confidence": 0.9} for memory in memories]
+    ContextSnapshot.objects.create(
+        user=turn.user,
+        turn=turn,
+        attempt=1,
+        call=1,
+        window_tokens=1000,
+        reserve_output_tokens=100,
+        sections=[],
+        recalled=recalled,
+    )
+
+
+def page_of(client, turn):
+    return client.get(reverse("chat:conversation", args=[turn.conversation_id])).content.decode()
+
+
+def test_a_receipt_keeps_what_was_given_when_it_is_replaced_or_forgotten_later(client, alice):
+    client.force_login(alice)
+    lisbon = remember(alice, "I live in Lisbon", key="city", said_at=NOW - DAY).memory
+    secret = remember(alice, "I collect stamps").memory
+    turn = finished(alice)
+    given(turn, lisbon, secret)
+    before = page_of(client, turn)
+
+    remember(alice, "I live in Porto", key="city")
+    longterm.forget(alice.id, secret.id, now=timezone.now())
+    after = page_of(client, turn)
+
+    assert "Given 2 memories" in before
+    assert "replaced since" not in before
+    assert "Given 2 memories" in after
+    assert "I live in Lisbon" in after
+    assert "replaced since" in after
+    assert "1 forgotten since" in after
+    assert "stamps" not in after
+
+
+def test_trying_again_what_another_tab_did_answers_with_the_turn_as_it_stands(client, alice):
+    client.force_login(alice)
+    turn = finished(alice)
+
+    response = client.post(reverse("chat:retry", args=[turn.id]), headers=HTMX)
+
+    html = response.content.decode()
+    assert response.status_code == 409
+    assert 'data-status="completed"' in html
+    assert 'hx-target="#alert"' in html
+    assert "This message has been answered already." in html
+
+
+def test_a_search_finds_what_was_said_and_keeps_the_open_chat_open(client, alice, bob):
+    client.force_login(alice)
+    finished(alice, "I saw an aardvark", start(alice, title="Holiday"))
+    finished(bob, "My aardvark sleeps")
+    open_chat = start(alice, title="Open one")
+    url = reverse("chat:conversation", args=[open_chat.id])
+
+    html = client.get(url, {"q": "aardvark"}).content.decode()
+
+    [listed] = [
+        item
+        for _, items in client.get(url, {"q": "aardvark"}).context["conversation_groups"]
+        for item in items
+    ]
+    assert (listed.title, listed.snippet) == ("Holiday", "I saw an aardvark")
+    assert f'action="{url}"' in html
+    assert "sleeps" not in html
+    assert "Open one</h1>" in html
+
+
+def test_a_list_refreshed_during_a_search_still_answers_the_search(client, alice):
+    client.force_login(alice)
+    turn = finished(alice, "I saw an aardvark", start(alice, title="Holiday"))
+    start(alice, title="Other")
+    headers = {**HTMX, "HX-Current-URL": "http://testserver/?q=aardvark"}
+
+    html = client.get(reverse("chat:turn", args=[turn.id]), headers=headers).content.decode()
+
+    assert "Holiday" in html
+    assert "Other" not in html
+
+
+def test_renaming_and_deleting_say_that_they_are_done(client, alice):
+    client.force_login(alice)
+    chat = start(alice, title="Old")
+
+    renamed = client.post(reverse("chat:rename", args=[chat.id]), {"title": "New"}, follow=True)
+    deleted = client.post(reverse("chat:delete", args=[chat.id]), follow=True)
+
+    assert "Renamed." in renamed.content.decode()
+    assert "The chat is deleted." in deleted.content.decode()
+    assert not Turn.objects.exists()

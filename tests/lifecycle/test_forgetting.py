@@ -1,0 +1,178 @@
+"""Forgetting reaches the scratchpad: no run record and no lesson of a run still holds what was forgotten."""
+
+import json
+
+import pytest
+from django.utils import timezone
+
+from memoryapp.longterm import operations as longterm
+from memoryapp.longterm.models import Experience, Memory
+from memoryapp.policies.trust import Origin
+from memoryapp.scratchpad import operations as scratchpad
+from memoryapp.scratchpad.models import Run, Step
+from memoryapp.scratchpad.operations import StepRecord
+from memoryapp.scratchpad.pad import Pad
+from tests.longterm.saying import live, remember
+from tests.turns import post
+
+STATEMENT = 'I call it "my <big> fig tree"'
+
+
+def open_run(user, goal: str = "Help me", *, attempt: int = 1) -> Run:
+    turn = post(user, goal)
+    return scratchpad.open_run(user_id=user.id, turn_id=turn.id, goal=goal, attempt=attempt)
+
+
+def step(run: Run, *, arguments=None, observation="", done="calculated") -> None:
+    record = StepRecord(
+        tool_use_id="toolu_1",
+        action="recall",
+        arguments=arguments or {},
+        observation=observation,
+        status=Step.Status.OK,
+        tokens=1,
+        duration_ms=1,
+        origin=Origin.USER_TYPED,
+    )
+    scratchpad.record_step(run, record, pad=Pad(goal=run.goal).with_done(done), attempt=1)
+
+
+def close(run: Run, *, attempt: int = 1) -> None:
+    scratchpad.close_run(run.turn_id, attempt=attempt, status=Run.Status.COMPLETED)
+
+
+def forget(memory: Memory) -> None:
+    longterm.forget(memory.user_id, memory.id, now=timezone.now())
+
+
+def in_a_checkpoint(run: Run, text: str) -> None:
+    told = json.dumps([{"statement": text}]).replace("<", "\\u003c")
+    delta = [{"role": "user", "blocks": [{"text": told}]}]
+    scratchpad.checkpoint(run, number=0, delta=delta, pad=Pad(goal=run.goal), taint="user_typed", attempt=1)
+
+
+HOLDING = {
+    "arguments of a step": lambda run, text: step(run, arguments={"statement": text}),
+    "result of a step": lambda run, text: step(run, observation=json.dumps({"statement": text})),
+    "line of the pad": lambda run, text: step(run, done=f"added: {text}"),
+    "prompt of a checkpoint": in_a_checkpoint,
+}
+
+
+@pytest.mark.parametrize("hold", HOLDING.values(), ids=HOLDING)
+def test_the_record_of_a_run_that_holds_the_statement_is_dropped(alice, hold):
+    memory = remember(alice, STATEMENT).memory
+    run = open_run(alice)
+    hold(run, STATEMENT)
+    close(run)
+
+    forget(memory)
+
+    assert not Run.objects.exists()
+
+
+def test_so_is_one_that_holds_an_earlier_wording_a_former_value_the_quote_or_the_id(alice):
+    former = remember(alice, "I live in Faro", key="city").memory
+    memory = remember(alice, "I live in Porto", key="city", quote="to Porto, finally").memory
+    longterm.edit(alice.id, memory.id, version=1, now=timezone.now(), statement="I live in Braga")
+    for text in (former.statement, "I live in Porto", "to Porto, finally", str(memory.id)):
+        run = open_run(alice)
+        step(run, observation=text)
+        close(run)
+
+    forget(memory)
+
+    assert not Run.objects.exists()
+
+
+def test_so_is_the_run_that_remembered_it_in_whatever_words(alice):
+    run = open_run(alice)
+    memory = remember(alice, STATEMENT, run_id=run.id).memory
+    close(run)
+
+    forget(memory)
+
+    assert not Run.objects.exists()
+
+
+def test_other_records_and_other_peoples_stay(alice, bob):
+    memory = remember(alice, STATEMENT).memory
+    others = [open_run(alice, "What is 6 times 7?"), open_run(bob)]
+    for run in others:
+        step(run, done="6 * 7" if run.user_id == alice.id else f"added: {STATEMENT}")
+        close(run)
+
+    forget(memory)
+
+    assert set(Run.objects.all()) == set(others)
+
+
+def test_a_run_at_work_meanwhile_goes_on_and_leaves_no_record(alice):
+    memory = remember(alice, STATEMENT).memory
+    run = open_run(alice)
+
+    forget(memory)
+    step(run, observation=STATEMENT)
+    assert Run.objects.get().steps.count() == 1
+    close(run)
+
+    assert not Run.objects.exists()
+
+
+def test_a_run_that_begins_afterwards_leaves_its_record(alice):
+    forget(remember(alice, STATEMENT).memory)
+    run = open_run(alice)
+
+    close(run)
+
+    assert Run.objects.get() == run
+
+
+def test_a_run_that_starts_over_afterwards_leaves_its_record(alice):
+    memory = remember(alice, STATEMENT).memory
+    run = open_run(alice)
+    forget(memory)
+
+    scratchpad.start_over(run, attempt=1)
+    close(run)
+
+    assert Run.objects.get() == run
+
+
+@pytest.mark.parametrize("is_recorded", [True, False])
+def test_what_such_a_run_taught_goes_with_it_also_when_its_record_is_gone(alice, is_recorded):
+    memory = remember(alice, STATEMENT).memory
+    run = open_run(alice)
+    step(run, done=f"added: {STATEMENT}")
+    close(run)
+    for owner, worked in ((run, f"added: {STATEMENT}"), (open_run(alice), "6 * 7")):
+        longterm.record_experience(
+            user_id=alice.id,
+            run_id=owner.id,
+            goal="Help me",
+            tools=[],
+            outcome=Experience.Outcome.SUCCEEDED,
+            worked=worked,
+            avoid="",
+            origin=Origin.MODEL_INFERRED,
+            now=timezone.now(),
+        )
+    if not is_recorded:
+        Run.objects.filter(id=run.id).delete()
+
+    forget(memory)
+
+    assert [lesson.worked for lesson in Experience.objects.all()] == ["6 * 7"]
+
+
+def test_a_forgetting_that_cannot_reach_the_runs_did_not_happen(alice, monkeypatch):
+    memory = remember(alice, STATEMENT).memory
+
+    def fail(*_: object) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr(scratchpad, "drop_records", fail)
+    with pytest.raises(RuntimeError):
+        forget(memory)
+
+    assert live(alice) == [STATEMENT]
