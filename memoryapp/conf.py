@@ -13,13 +13,20 @@ from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
-from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator
+from pydantic import AliasChoices, Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 
 def _named(name: str) -> AliasChoices:
     return AliasChoices(name, f"STRATA_{name}")
+
+
+_SCHEMES = {
+    "database_url": ("postgresql", "postgres"),
+    "redis_url": ("redis", "rediss", "unix"),
+}
 
 
 class Conf(BaseSettings):
@@ -120,6 +127,14 @@ class Conf(BaseSettings):
     tombstone_days: int = Field(365, ge=1, le=3650)  # how long a forgetting is enforced against re-learning
 
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+
+    @field_validator("database_url", "redis_url")
+    @classmethod
+    def _is_of_a_known_kind(cls, value: str, info: ValidationInfo) -> str:
+        known = _SCHEMES[str(info.field_name)]
+        if value and urlsplit(value).scheme not in known:
+            raise ValueError(f"write it as {known[0]}://…")
+        return value
 
     @field_validator("allowed_hosts", mode="before")
     @classmethod

@@ -31,6 +31,10 @@ class Running:
     redis_url: str = ""
 
 
+# Any of these says that a directory is an installation, also one whose making was broken off.
+_OURS = ("up.json", "secret_key", "pg18", "valkey", "logs")
+
+
 class DataDirectory:
     def __init__(self, path: Path) -> None:
         self.path = path.resolve()
@@ -44,6 +48,10 @@ class DataDirectory:
 
     def claim(self) -> None:
         """Become the owner; raises AlreadyRunningError when another process is."""
+        if self._is_strangers():
+            raise EmbeddedError(
+                f"{self.path} holds other files. Name an empty directory, or one that Strata made, with --data-dir."
+            )
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             lock = os.fdopen(os.open(self._up_json, os.O_RDWR | os.O_CREAT, 0o600), "r+")
@@ -130,6 +138,14 @@ class DataDirectory:
             return Running(**json.loads(self._up_json.read_text()))
         except (ValueError, TypeError):  # the owner is just writing it
             return Running(pid=0)
+
+    def _is_strangers(self) -> bool:
+        """Whether there is something here that we did not put there."""
+        return (
+            self.path.is_dir()
+            and any(self.path.iterdir())
+            and not any((self.path / ours).exists() for ours in _OURS)
+        )
 
     def _refuse(self) -> None:
         other = self._read()

@@ -5,7 +5,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import OperationalError
 
+from memoryapp.conf import get_conf
 from memoryapp.embedded.servers import default_data_directory
+from memoryapp.errors import MemoryAppError
 
 
 class InstallationCommand(BaseCommand):
@@ -27,8 +29,15 @@ class InstallationCommand(BaseCommand):
         return parser
 
     def execute(self, *args: Any, **options: Any) -> str | None:
+        if not get_conf().database_url:
+            raise CommandError(
+                f"Nothing runs on {options.get('data_dir')}. "
+                "Start it with 'make up', name another directory with --data-dir, or set DATABASE_URL."
+            )
         try:
             return super().execute(*args, **options)
+        except MemoryAppError as error:
+            raise CommandError(str(error)) from error
         except OperationalError as error:
             raise CommandError(
                 f"The database cannot be reached. Is Strata running on {options.get('data_dir')}? "

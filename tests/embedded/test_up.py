@@ -204,3 +204,46 @@ def test_a_server_that_does_not_answer_is_named_without_its_password(empty_dir, 
     assert f"Cannot reach {what}, which {variable} names" in message
     assert "hunter2" not in message
     assert DataDirectory(empty_dir).running() is None
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--data-dir", ""), "not an empty one"),
+        (("--port", "abc"), "a port is a number"),
+        (("--port", "70000"), "a port is a number"),
+        (("--data-dir", str(PROJECT / "docs")), "holds other files"),
+    ],
+)
+def test_an_option_that_cannot_be_meant_is_refused_and_nothing_is_written(options, said):
+    before = sorted((PROJECT / "docs").iterdir())
+
+    done = subprocess.run(
+        [sys.executable, "manage.py", "up", "--no-browser", *options],
+        check=False,
+        cwd=PROJECT,
+        env=hermetic_environment(),
+        capture_output=True,
+        text=True,
+    )
+
+    assert done.returncode != 0
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert sorted((PROJECT / "docs").iterdir()) == before
+
+
+@pytest.mark.parametrize("url", ["garbage", "mysql://a/b"])
+def test_a_database_of_another_kind_is_refused_by_name(url):
+    done = subprocess.run(
+        [sys.executable, "manage.py", "create_token", "admin"],
+        check=False,
+        cwd=PROJECT,
+        env=hermetic_environment() | {"DATABASE_URL": url},
+        capture_output=True,
+        text=True,
+    )
+
+    assert done.returncode == 1
+    assert "DATABASE_URL" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -333,7 +333,7 @@ def test_phone_shows_the_sidebar_on_request_and_nothing_overflows(chromium, serv
 def test_settings_offer_the_zone_of_the_browser_where_another_one_is_chosen(chromium, server):
     context = chromium.new_context(timezone_id="Europe/Berlin")
     page = context.new_page()
-    html = render("accounts/settings.html", time_zones=["Europe/Berlin", "UTC"], has_password=True)
+    html = render("accounts/settings.html", time_zones=["Europe/Berlin", "UTC"], conversation_groups=[])
     server.answers["/stand-in/settings"] = lambda _: (200, html)
     page.goto(server.url + "/stand-in/settings")
     offer = page.get_by_role("button", name="Use Europe/Berlin (this browser)")

@@ -43,7 +43,7 @@ class Command(BaseCommand):
         parser.add_argument("--port", type=_port, default=8000, help=f"on {_HOST} (default: %(default)s)")
         parser.add_argument(
             "--data-dir",
-            type=Path,
+            type=_directory,
             default=default_data_directory(),
             help="where the databases and the key are kept (default: %(default)s)",
         )
@@ -126,10 +126,15 @@ class Command(BaseCommand):
 
 
 def _port(text: str) -> int:
-    port = int(text)
-    if not 0 < port < 65536:
+    if not (text.isascii() and text.isdigit() and 0 < int(text) < 65536):
         raise ArgumentTypeError("a port is a number from 1 to 65535")
-    return port
+    return int(text)
+
+
+def _directory(text: str) -> Path:
+    if not text.strip():
+        raise ArgumentTypeError("name a directory of its own, not an empty one")
+    return Path(text)
 
 
 def _environment(servers: Servers, conf: Conf) -> dict[str, str]:
