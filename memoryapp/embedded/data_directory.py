@@ -32,7 +32,7 @@ class Running:
 
 
 # Any of these says that a directory is an installation, also one whose making was broken off.
-_OURS = ("up.json", "secret_key", "pg18", "valkey", "logs")
+_OURS = ("up.json", "secret_key", "pg18", "pg18.new", "valkey", "logs")
 
 
 class DataDirectory:

@@ -89,5 +89,5 @@ def test_without_a_running_installation_it_is_said_what_to_do():
         done = manage("create_token", "admin", f"--data-dir={directory}")
 
     assert done.returncode == 1
-    assert f"Is Strata running on {directory}? Start it with 'make up'" in done.stderr
+    assert f"Nothing runs on {directory}. Start it with 'make up'" in done.stderr
     assert "Traceback" not in done.stderr
