@@ -2,10 +2,10 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import OperationalError
 
-from memoryapp.conf import get_conf
 from memoryapp.embedded.servers import default_data_directory
 from memoryapp.errors import MemoryAppError
 
@@ -29,7 +29,7 @@ class InstallationCommand(BaseCommand):
         return parser
 
     def execute(self, *args: Any, **options: Any) -> str | None:
-        if not get_conf().database_url:
+        if not settings.DATABASE_URL:
             raise CommandError(
                 f"Nothing runs on {options.get('data_dir')}. "
                 "Start it with 'make up', name another directory with --data-dir, or set DATABASE_URL."

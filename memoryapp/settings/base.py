@@ -81,9 +81,10 @@ TEMPLATES = [
     },
 ]
 
+DATABASE_URL = CONF.database_url  # empty: nothing was named, and no installation was joined
 DATABASES = {
     "default": {
-        **dj_database_url.parse(CONF.database_url or "postgresql://postgres@127.0.0.1/app"),
+        **dj_database_url.parse(DATABASE_URL or "postgresql://postgres@127.0.0.1/app"),
         # Zero, so that closing a connection really gives it back: a streaming reply must hold none.
         "CONN_MAX_AGE": 0,
         "TIME_ZONE": None,

@@ -117,7 +117,7 @@ def test_a_failed_turn_is_answered_when_tried_again_once(alice, model):
     assert waiting == "Half a t"
     assert (again.status, again.attempt, reply_to(again)) == ("completed", 2, "You said: Hello")
     assert streamed(again) == "You said: Hello"
-    assert published(again)[0] == {"type": "start", "attempt": 2}
+    assert {"type": "start", "attempt": 2} in published(again)
     said = [block["text"] for message in model.calls[-1].body["messages"] for block in message["content"]]
     assert said == ["Hello", "You said: Hello", "Next"]
 
