@@ -15,7 +15,7 @@ PIP_WHEEL := $(wildcard .bootstrap/pip-*.whl)
 PIP_INSTALL := $(BIN)/python $(PIP_WHEEL)/pip install --quiet --quiet --disable-pip-version-check --no-input \
 	--require-hashes --only-binary :all:
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-	--no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock'
+	--custom-compile-command 'make lock'
 
 OUR_CODE := memoryapp chat tests manage.py
 
