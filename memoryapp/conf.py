@@ -6,16 +6,28 @@ theirs), which is where secrets belong. This module imports nothing of the appli
 ``docs/configuration.md`` lists the same names and a test keeps the two in step.
 """
 
+import json
 import os
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import AliasChoices, Field, SecretStr, ValidationError, ValidationInfo, field_validator
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 
@@ -27,6 +39,54 @@ _SCHEMES = {
     "database_url": ("postgresql", "postgres"),
     "redis_url": ("redis", "rediss", "unix"),
 }
+
+
+# The same bounds whether a knob is set for all models or for one.
+WindowTokens = Annotated[int, Field(ge=4_000, le=10_000_000)]
+MaxOutputTokens = Annotated[int, Field(ge=256, le=128_000)]
+TriggerShare = Annotated[float, Field(ge=0.1, le=0.9)]
+WaitShare = Annotated[float, Field(ge=0.2, le=0.98)]
+UsdPerMillion = Annotated[float, Field(ge=0, le=10_000)]
+
+
+class ModelOverrides(BaseModel):
+    """What ``STRATA_MODEL_SETTINGS`` may say of one model; what it leaves out is as for all."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
+
+    window_tokens: WindowTokens | None = None
+    max_output_tokens: MaxOutputTokens | None = None
+    compaction_trigger_share: TriggerShare | None = None
+    compaction_wait_share: WaitShare | None = None
+    usd_per_million_input: UsdPerMillion | None = None
+    usd_per_million_output: UsdPerMillion | None = None
+
+    @model_validator(mode="after")
+    def _prices_come_in_pairs(self) -> Self:
+        if (self.usd_per_million_input is None) != (self.usd_per_million_output is None):
+            raise ValueError("give both prices or none: usd_per_million_input and usd_per_million_output")
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSettings:
+    """What configuration says of one model.
+
+    The tokens are None unless set for this very model: then the provider's word counts, and after it
+    ``Conf.window_tokens`` and ``Conf.max_output_tokens`` (``ChatModel.limits`` asks in that order).
+    ``prices`` are US dollars per million tokens, of input and of output; None when nobody said.
+    """
+
+    window_tokens: int | None
+    max_output_tokens: int | None
+    compaction_trigger_share: float
+    compaction_wait_share: float
+    prices: tuple[float, float] | None
+
+
+def _check_shares(trigger_share: float, wait_share: float) -> None:
+    if trigger_share >= wait_share:
+        raise ValueError("compaction_trigger_share must be less than compaction_wait_share")
 
 
 class Conf(BaseSettings):
@@ -64,8 +124,8 @@ class Conf(BaseSettings):
     chat_model: str = "claude-sonnet-5-5"
     cheap_model: str = "claude-haiku-5-5"  # summaries: frequent, and easier than the talk itself
     # Used when the provider does not report limits; 200k and 8k are safe for every current model.
-    window_tokens: int = Field(200_000, ge=4_000, le=10_000_000)
-    max_output_tokens: int = Field(8_192, ge=256, le=128_000)
+    window_tokens: WindowTokens = 200_000
+    max_output_tokens: MaxOutputTokens = 8_192
     # Silence of the provider, not the length of the reply; long thinking sends pings well within a minute.
     model_timeout_s: float = Field(90.0, ge=1, le=600)
     model_connect_timeout_s: float = Field(5.0, ge=0.1, le=60)
@@ -117,8 +177,31 @@ class Conf(BaseSettings):
     # Measured (docs/adr/0007): at 0.40 a question that no fact answers finds nothing 92 times in 100, and 63 of
     # 100 facts found do answer; at 0.30 it is 78 and 44, for 7 more of 100 answers found.
     recall_min_confidence: float = Field(0.40, ge=0, le=1)
-    compaction_trigger_share: float = Field(0.60, ge=0.1, le=0.9)  # after a turn, in the background
-    compaction_keep_turns: int = Field(6, ge=1, le=100)  # newest turns that stay verbatim
+    compaction_trigger_share: TriggerShare = 0.60  # after a turn, in the background
+    # A turn waits for the summary only here: what one turn adds seldom takes the prompt from the one to the other.
+    compaction_wait_share: WaitShare = 0.90
+    # Well under the trigger, so that one pass lasts for many turns and the cached prefix with it.
+    compaction_target_share: float = Field(0.30, ge=0.05, le=0.8)
+    # Newest turns that stay verbatim, as far as the target share has room for them.
+    compaction_keep_turns: int = Field(20, ge=1, le=1_000)
+    # A summary is rolled up, not stacked: it must not grow with the conversation.
+    summary_max_tokens: int = Field(2_000, ge=200, le=20_000)
+    # Off: summaries are made by extraction alone, and no text is sent to the cheap model for them.
+    model_summaries: bool = True
+    # Lines kept word for word are part of every prompt, and nothing ever drops them.
+    pinned_max_tokens: int = Field(1_500, ge=100, le=20_000)
+    # After three fallbacks in a row a conversation is left alone this long: the model will not do better at once.
+    compaction_breaker_minutes: int = Field(15, ge=1, le=24 * 60)
+    # Models that differ from all this, as JSON by name. Declared after the shares that its check needs.
+    model_settings: Annotated[dict[str, ModelOverrides], NoDecode] = Field(default_factory=dict)
+
+    # Conversations.
+    # One small call of the cheap model for each; without it the first words are the title.
+    model_titles: bool = True
+    # A temporary chat whose tab was never closed ends, too.
+    temporary_hours: int = Field(24, ge=1, le=30 * 24)
+    # How long a deleted chat can be brought back; a day at most, for what was forgotten must be gone by then.
+    deleted_conversation_minutes: int = Field(60, ge=1, le=24 * 60)
 
     # Long-term memory limits: a flood from one turn or one person stays bounded.
     statement_max_chars: int = Field(2_000, ge=100, le=20_000)
@@ -136,11 +219,54 @@ class Conf(BaseSettings):
             raise ValueError(f"write it as {known[0]}://…")
         return value
 
+    @field_validator("compaction_wait_share")
+    @classmethod
+    def _waits_after_the_trigger(cls, value: float, info: ValidationInfo) -> float:
+        _check_shares(info.data.get("compaction_trigger_share", 0), value)
+        return value
+
+    @field_validator("model_settings", mode="before")
+    @classmethod
+    def _parse_json(cls, value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        try:
+            return json.loads(value)
+        except ValueError:
+            # The parser's own message would quote the text.
+            raise ValueError('is not JSON; write it as {"<model>": {"window_tokens": 32000}}') from None
+
+    @field_validator("model_settings")
+    @classmethod
+    def _each_model_waits_after_its_trigger(
+        cls, value: dict[str, ModelOverrides], info: ValidationInfo
+    ) -> dict[str, ModelOverrides]:
+        for name, own in value.items():
+            trigger = own.compaction_trigger_share or info.data.get("compaction_trigger_share", 0)
+            wait = own.compaction_wait_share or info.data.get("compaction_wait_share", 1)
+            try:
+                _check_shares(trigger, wait)
+            except ValueError as error:
+                raise ValueError(f"{name}: {error}") from None
+        return value
+
     @field_validator("allowed_hosts", mode="before")
     @classmethod
     def _split_at_commas(cls, value: object) -> object:
         return (
             [host for part in value.split(",") if (host := part.strip())] if isinstance(value, str) else value
+        )
+
+    def for_model(self, name: str) -> ModelSettings:
+        """The settings of the model called ``name`` by its provider, known here or not."""
+        own = self.model_settings.get(name, ModelOverrides())
+        price_in, price_out = own.usd_per_million_input, own.usd_per_million_output
+        return ModelSettings(
+            window_tokens=own.window_tokens,
+            max_output_tokens=own.max_output_tokens,
+            compaction_trigger_share=own.compaction_trigger_share or self.compaction_trigger_share,
+            compaction_wait_share=own.compaction_wait_share or self.compaction_wait_share,
+            prices=None if price_in is None or price_out is None else (price_in, price_out),
         )
 
 
@@ -185,7 +311,9 @@ def _problems(error: ValidationError) -> Iterator[str]:
     for problem in error.errors(include_input=False, include_context=False, include_url=False):
         field = str(problem["loc"][0])
         variable = _variables(field)[0] if field in Conf.model_fields else field
-        yield f"- {variable}: {problem['msg']}{_bounds(field)}"
+        # Inside JSON the path to the wrong part: names that it may hold, no values.
+        path = "".join(f"{part}: " for part in problem["loc"][1:])
+        yield f"- {variable}: {path}{problem['msg']}{_bounds(field)}"
 
 
 def _bounds(field: str) -> str:

@@ -21,6 +21,15 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
+class Image:
+    """A picture that the user sent: ``data`` is the file in base64, ``media_type`` PNG, JPEG, GIF or WebP."""
+
+    media_type: str
+    data: str
+    cache_mark: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Thinking:
     """A thinking block, opaque: it goes back unmodified within a run and is dropped afterwards."""
 
@@ -54,7 +63,7 @@ class ToolResult:
     cache_mark: bool = False
 
 
-Block = Text | Thinking | RedactedThinking | ToolUse | ToolResult
+Block = Text | Image | Thinking | RedactedThinking | ToolUse | ToolResult
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,6 +70,17 @@ class ClaudeModel:
             return tokens.estimate_request(request)
 
     def limits(self, model: str) -> ModelLimits:
+        """What is configured for this very model, else what the provider tells, else what is configured for all."""
+        own = self._conf.for_model(model)
+        if own.window_tokens and own.max_output_tokens:
+            return ModelLimits(own.window_tokens, own.max_output_tokens)
+        told = self._told_limits(model)
+        return ModelLimits(
+            window_tokens=own.window_tokens or told.window_tokens,
+            max_output_tokens=own.max_output_tokens or told.max_output_tokens,
+        )
+
+    def _told_limits(self, model: str) -> ModelLimits:
         known, until = self._limits.get(model, (None, 0.0))
         if known is not None and time.monotonic() < until:
             return known

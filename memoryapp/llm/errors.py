@@ -54,7 +54,10 @@ class ModelNotFound(ModelError):
 
 
 class ContextTooLong(ModelError):
-    """The prompt does not fit the model's window."""
+    """The prompt does not fit the model's window.
+
+    Where the provider tells, ``details`` has ``prompt_tokens``, its count of the prompt, and ``limit_tokens``.
+    """
 
     code = "model_context_too_long"
 

@@ -34,6 +34,11 @@ _TOO_LONG = re.compile(
     r"|exceeds? the (available|maximum) context|input is too long|too many (input )?tokens",
     re.IGNORECASE,
 )
+# How long the prompt was and how long it may be, where the API says so.
+_LENGTHS = re.compile(
+    r"prompt is too long: (?P<prompt>\d+) tokens > (?P<limit>\d+)"
+    r"|exceed context limit: (?P<input>\d+) \+ \d+ > (?P<window>\d+)"
+)
 # A spent balance or a reached limit arrives as a plain 400, too.
 _SPENT = re.compile(r"credit balance|spend(ing)? limit|usage limit|billing", re.IGNORECASE)
 # "messages.3.content.0.text: …": the path says which rule was broken without quoting any text.
@@ -145,6 +150,8 @@ def _from_status(error: anthropic.APIStatusError, *, model: str, address: str) -
     message = _MESSAGES[kind].format(model=model, address=address, status=status, wait=wait)
     failure = kind(message, retry_after_s=retry_after_s)
     failure.details = _details(error, status=status, said=said)
+    if isinstance(failure, ContextTooLong):
+        failure.details |= _lengths(said)
     return failure
 
 
@@ -172,6 +179,16 @@ def _details(error: anthropic.APIStatusError, *, status: int, said: str) -> dict
         "field": field.group(1) if field else None,
     }
     return {name: value for name, value in found.items() if value is not None}
+
+
+def _lengths(said: str) -> dict[str, object]:
+    found = _LENGTHS.search(said)
+    if found is None:
+        return {}
+    return {
+        "prompt_tokens": int(found["prompt"] or found["input"]),
+        "limit_tokens": int(found["limit"] or found["window"]),
+    }
 
 
 def parse_retry_after(headers: httpx2.Headers) -> float | None:

@@ -9,10 +9,20 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from memoryapp.llm.base import Block, ModelMessage, RedactedThinking, Text, Thinking, ToolResult, ToolUse
+from memoryapp.llm.base import (
+    Block,
+    Image,
+    ModelMessage,
+    RedactedThinking,
+    Text,
+    Thinking,
+    ToolResult,
+    ToolUse,
+)
 
 _TYPES: dict[str, type[Block]] = {
     "text": Text,
+    "image": Image,
     "thinking": Thinking,
     "redacted_thinking": RedactedThinking,
     "tool_use": ToolUse,

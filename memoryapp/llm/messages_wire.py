@@ -8,6 +8,7 @@ from typing import Any
 
 from memoryapp.llm.base import (
     Block,
+    Image,
     ModelMessage,
     ModelRequest,
     RedactedThinking,
@@ -61,6 +62,9 @@ def _encode_block(block: Block) -> Json:
     match block:
         case Text(text=text, cache_mark=cache_mark):
             return _marked({"type": "text", "text": text}, is_marked=cache_mark)
+        case Image(media_type=media_type, data=data, cache_mark=cache_mark):
+            source = {"type": "base64", "media_type": media_type, "data": data}
+            return _marked({"type": "image", "source": source}, is_marked=cache_mark)
         case Thinking(thinking=thinking, signature=signature):
             return {"type": "thinking", "thinking": thinking, "signature": signature}
         case RedactedThinking(data=data):

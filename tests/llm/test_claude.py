@@ -15,6 +15,7 @@ from memoryapp.conf import Conf
 from memoryapp.llm import tokens
 from memoryapp.llm.base import (
     Cancellation,
+    Image,
     ModelLimits,
     ModelMessage,
     ModelRequest,
@@ -493,6 +494,27 @@ def test_prompt_beyond_the_window(model: ClaudeModel) -> None:
     assert failure.details["status"] == 400
 
 
+@pytest.mark.parametrize(("words", "model_name"), [(9_000, "tiny-8k"), (7_500, "legacy-8k")])
+def test_prompt_beyond_the_window_is_measured(
+    server: ModelServer, model: ClaudeModel, words: int, model_name: str
+) -> None:
+    asked = say("word " * words, model=model_name)
+
+    failure = failure_of(model, asked)
+
+    assert isinstance(failure, ContextTooLong)
+    assert failure.details["prompt_tokens"] == model.count_tokens(asked)
+    assert failure.details["limit_tokens"] == 8_000
+
+
+def test_prompt_beyond_the_window_of_a_server_that_gives_no_numbers(
+    server: ModelServer, model: ClaudeModel
+) -> None:
+    server.script(fails(400, "invalid_request_error", "the request exceeds the available context size"))
+
+    assert not failure_of(model).details.keys() & {"prompt_tokens", "limit_tokens"}
+
+
 def test_no_cut_of_a_stream_passes_for_a_reply(server: ModelServer) -> None:
     model = ClaudeModel(make_conf(server.url).model_copy(update={"model_max_retries": 0}))
     blocks = (thinks("hm"), "Noted ☕.", calls("remember", tool_use_id="toolu_1", statement="décaf ☕"))
@@ -655,6 +677,16 @@ def test_connections_are_used_again(server: ModelServer, model: ClaudeModel) -> 
     assert server.connections == 1
 
 
+def test_images_are_sent(server: ModelServer, model: ClaudeModel) -> None:
+    pixel = "R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
+    message = ModelMessage("user", (Image("image/gif", pixel), Text("What is this?")))
+
+    said = completed(run(model, request(message, model=SONNET))).text
+
+    assert "What is this?" in said
+    assert server.calls[0].body["messages"][0]["content"][0]["source"]["data"] == pixel
+
+
 # Counts and limits
 
 
@@ -674,6 +706,18 @@ def test_limits_come_from_the_provider_once(server: ModelServer, model: ClaudeMo
     assert model.limits("tiny-16k") == ModelLimits(16_000, 4_096)
     assert model.limits("tiny-16k") == ModelLimits(16_000, 4_096)
     assert [captured.path for captured in server.requests] == ["/v1/models/tiny-16k"]
+
+
+def test_limits_set_for_the_very_model_win_over_the_provider(server: ModelServer) -> None:
+    settings = (
+        '{"tiny-16k": {"window_tokens": 9000}, "tiny-8k": {"window_tokens": 5000, "max_output_tokens": 300}}'
+    )
+    model = ClaudeModel(make_conf(server.url, model_settings=settings))
+
+    assert model.limits("tiny-16k") == ModelLimits(9_000, 4_096)
+    assert model.limits("tiny-8k") == ModelLimits(5_000, 300)
+    assert model.limits("tiny-12k") == ModelLimits(12_000, 4_096)
+    assert [captured.path for captured in server.requests] == ["/v1/models/tiny-16k", "/v1/models/tiny-12k"]
 
 
 def test_limits_fall_back_to_configuration(server: ModelServer) -> None:

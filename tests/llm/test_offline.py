@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryapp.conf import get_conf
+from memoryapp.conf import Conf, get_conf
 from memoryapp.llm.base import (
     Cancellation,
     Completed,
+    ModelLimits,
     ModelMessage,
     ModelReply,
     ModelRequest,
@@ -499,8 +500,25 @@ def test_usage_and_model_are_its_own():
 
 
 def test_prompt_beyond_the_window_is_refused():
-    with pytest.raises(ContextTooLong):
-        streamed(asked(said("word " * 4 * get_conf().window_tokens)))
+    request = asked(said("word " * 4 * get_conf().window_tokens))
+
+    with pytest.raises(ContextTooLong) as refusal:
+        streamed(request)
+
+    assert refusal.value.details == {
+        "prompt_tokens": MODEL.count_tokens(request),
+        "limit_tokens": get_conf().window_tokens,
+    }
+
+
+def test_limits_may_be_set_for_one_name(monkeypatch):
+    settings = (
+        '{"offline": {"window_tokens": 4000, "max_output_tokens": 300}, "big": {"max_output_tokens": 9000}}'
+    )
+    monkeypatch.setattr("memoryapp.llm.offline.model.get_conf", lambda: Conf(model_settings=settings))
+
+    assert MODEL.limits("offline") == ModelLimits(4_000, 300)
+    assert MODEL.limits("big").max_output_tokens == MODEL.limits("other").max_output_tokens
 
 
 def test_request_without_a_user_message_is_answered():

@@ -6,6 +6,7 @@ message count, 4 typed blocks, 5 merging, 6 first role, 7 roles, 8 prefill, 9-12
 while they always think, thinking bound to its prefix) are applied by model.
 """
 
+import base64
 import itertools
 import re
 from collections import Counter
@@ -58,7 +59,9 @@ _REQUIRED_KEYS = {
     "image": ("source",),
     "document": ("source",),
 }
+_IMAGE_TYPES = ("image/jpeg", "image/png", "image/gif", "image/webp")
 _ASSISTANT_ONLY = frozenset({"tool_use", "thinking", "redacted_thinking"})
+_USER_ONLY = frozenset({"tool_result", "image"})
 _TOOL_KEYS = {
     "type", "name", "description", "input_schema", "strict", "eager_input_streaming", "input_examples",
     "defer_loading", "allowed_callers", "cache_control",
@@ -249,8 +252,8 @@ def _check_block(block: Any, path: str, *, role: str, message_path: str) -> None
     for key in block:
         if key not in _BLOCK_KEYS[kind] | {"type"}:
             raise RefusalError(_FORBIDDEN_EXTRA.format(path=f"{path}.{kind}.{key}"))
-    if (kind in _ASSISTANT_ONLY and role != "assistant") or (kind == "tool_result" and role != "user"):
-        owner = "user" if kind == "tool_result" else "assistant"
+    if (kind in _ASSISTANT_ONLY and role != "assistant") or (kind in _USER_ONLY and role != "user"):
+        owner = "user" if kind in _USER_ONLY else "assistant"
         raise RefusalError(f"{message_path}: `{kind}` blocks can only be in `{owner}` messages")
     _check_values(block, f"{path}.{kind}")
 
@@ -264,12 +267,36 @@ def _check_values(block: Json, path: str) -> None:
             raise RefusalError(f"{path}.id: String should match pattern '^[a-zA-Z0-9_-]+$'")
         if not isinstance(block["input"], dict):
             raise RefusalError(f"{path}.input: Input should be a valid dictionary")
+    if block["type"] == "image":
+        _check_image(block["source"], f"{path}.source")
     if block["type"] == "tool_result" and not isinstance(block.get("content", ""), str):
         for index, part in enumerate(block["content"]):
             if part.get("type") not in ("text", "image", "document", "search_result", "tool_reference"):
                 raise RefusalError(f"{path}.content.{index}: Input tag '{part.get('type')}' is not expected")
             if part.get("type") == "text" and not part.get("text"):
                 raise RefusalError("messages: text content blocks must be non-empty")
+            if part.get("type") == "image":
+                _check_image(part.get("source"), f"{path}.content.{index}.image.source")
+
+
+def _check_image(source: Any, path: str) -> None:
+    if not isinstance(source, dict) or source.get("type") != "base64":
+        raise RefusalError(f"{path}: Input should be a base64 source")
+    for key in ("media_type", "data"):
+        if key not in source:
+            raise RefusalError(f"{path}.base64.{key}: Field required")
+    for key in source:
+        if key not in ("type", "media_type", "data"):
+            raise RefusalError(_FORBIDDEN_EXTRA.format(path=f"{path}.base64.{key}"))
+    if source["media_type"] not in _IMAGE_TYPES:
+        allowed = ", ".join(f"'{kind}'" for kind in _IMAGE_TYPES)
+        raise RefusalError(f"{path}.base64.media_type: Input should be {allowed}")
+    try:
+        is_empty = not base64.b64decode(source["data"], validate=True)
+    except (TypeError, ValueError):
+        raise RefusalError(f"{path}.base64: invalid base64 data") from None
+    if is_empty:
+        raise RefusalError(f"{path}.base64: image cannot be empty")
 
 
 def _check_cache_marks(body: Json) -> None:  # rule 14

@@ -49,6 +49,13 @@ def without(request: Json, name: str) -> Json:
     return {key: value for key, value in request.items() if key != name}
 
 
+PIXEL = "R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
+
+
+def picture(**source: Any) -> Json:
+    return {"type": "image", "source": {"type": "base64", "media_type": "image/gif", "data": PIXEL, **source}}
+
+
 REFUSED: list[tuple[str, Json, str]] = [
     ("max_tokens missing", without(body(), "max_tokens"), "max_tokens: Field required"),
     ("messages missing", without(body(), "messages"), "messages: Field required"),
@@ -233,6 +240,47 @@ REFUSED: list[tuple[str, Json, str]] = [
         "`max_tokens` must be greater than `thinking.budget_tokens`.",
     ),
     (
+        "image of the assistant",
+        body(user("hi"), assistant(picture())),
+        "messages.1: `image` blocks can only be in `user` messages",
+    ),
+    (
+        "image by URL",
+        body(user(picture(type="url"))),
+        "messages.0.content.0.image.source: Input should be a base64 source",
+    ),
+    (
+        "image of another kind",
+        body(user(picture(media_type="image/tiff"))),
+        (
+            "messages.0.content.0.image.source.base64.media_type: Input should be 'image/jpeg', 'image/png', "
+            "'image/gif', 'image/webp'"
+        ),
+    ),
+    (
+        "image that is not base64",
+        body(user(picture(data="no picture"))),
+        "messages.0.content.0.image.source.base64: invalid base64 data",
+    ),
+    (
+        "empty image",
+        body(user(picture(data=""))),
+        "messages.0.content.0.image.source.base64: image cannot be empty",
+    ),
+    (
+        "image with a name",
+        body(user(picture(name="cat.gif"))),
+        "messages.0.content.0.image.source.base64.name: Extra inputs are not permitted",
+    ),
+    (
+        "image of another kind in a result",
+        body(user("hi"), assistant(CALL), user({**RESULT, "content": [picture(media_type="text/html")]})),
+        (
+            "messages.2.content.0.tool_result.content.0.image.source.base64.media_type: Input should be "
+            "'image/jpeg', 'image/png', 'image/gif', 'image/webp'"
+        ),
+    ),
+    (
         "too long",
         body(user("word " * 9_000), model="tiny-8k"),
         "prompt is too long: 9003 tokens > 8000 maximum",
@@ -267,6 +315,8 @@ ACCEPTED: list[tuple[str, Json]] = [
     ("forced tool", body(tools=[TOOL], tool_choice={"type": "tool", "name": "remember"})),
     ("adaptive thinking", body(thinking={"type": "adaptive"}, model="claude-sonnet-5-5")),
     ("prefill where allowed", body(user("hi"), assistant("Sure:"), model="claude-haiku-4-5")),
+    ("image", body(user(picture(), text()))),
+    ("image in a result", body(user("hi"), assistant(CALL), user({**RESULT, "content": [picture()]}))),
     ("empty result", body(user("hi"), assistant(CALL), user({**RESULT, "content": ""}))),
 ]
 

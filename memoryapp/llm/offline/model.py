@@ -48,8 +48,13 @@ class OfflineModel:
         """As the protocol says; raises ``ContextTooLong`` as a real model does."""
         _refuse_if_set(cancellation, timeout_s=0)
         input_tokens = self.count_tokens(request)
-        if input_tokens > self.limits(request.model).window_tokens:
-            raise ContextTooLong("The conversation is longer than the built-in responder's window.")
+        window_tokens = self.limits(request.model).window_tokens
+        if input_tokens > window_tokens:
+            raise ContextTooLong(
+                "The conversation is longer than the built-in responder's window.",
+                prompt_tokens=input_tokens,
+                limit_tokens=window_tokens,
+            )
         reply = respond(read_prompt(request))
         if reply.calls:
             yield from self._call(request, reply.calls, input_tokens, cancellation)
@@ -59,8 +64,14 @@ class OfflineModel:
     def count_tokens(self, request: ModelRequest) -> int:
         return estimate_request(request)
 
-    def limits(self, model: str) -> ModelLimits:  # noqa: ARG002 - one responder, many names
-        return ModelLimits(window_tokens=get_conf().window_tokens, max_output_tokens=_MAX_OUTPUT_TOKENS)
+    def limits(self, model: str) -> ModelLimits:
+        """As configured; it never writes more than it does, whatever is set for ``model``."""
+        conf = get_conf()
+        own = conf.for_model(model)
+        return ModelLimits(
+            window_tokens=own.window_tokens or conf.window_tokens,
+            max_output_tokens=min(own.max_output_tokens or _MAX_OUTPUT_TOKENS, _MAX_OUTPUT_TOKENS),
+        )
 
     def _call(
         self,
@@ -82,7 +93,7 @@ class OfflineModel:
     def _write(
         self, request: ModelRequest, text: str, input_tokens: int, cancellation: Cancellation
     ) -> Iterator[StreamEvent]:
-        shown = _within(text, min(request.max_tokens, _MAX_OUTPUT_TOKENS))
+        shown = _within(text, min(request.max_tokens, self.limits(request.model).max_output_tokens))
         for word in _WORD.findall(shown):
             _refuse_if_set(cancellation, timeout_s=self._delay_s)
             yield TextDelta(word)
