@@ -1,6 +1,10 @@
 """How the model's window is shared out. Pure arithmetic over tokens."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+# In a window so small that the longest reply would fill it, a quarter is for the reply and the rest for input.
+OUTPUT_SHARE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,13 +17,29 @@ class Budget:
     scratchpad_tokens: int
 
     @property
+    def input_tokens(self) -> int:
+        """What a prompt may hold at most: window − reserved output; never negative."""
+        return max(self.window_tokens - self.reserve_output_tokens, 0)
+
+    @property
     def history_tokens(self) -> int:
         """window − reserved output − system and tools − scratchpad; never negative."""
-        left = self.window_tokens - self.reserve_output_tokens - self.fixed_tokens - self.scratchpad_tokens
-        return max(left, 0)
+        return max(self.input_tokens - self.fixed_tokens - self.scratchpad_tokens, 0)
 
 
-def newest_that_fit(turn_tokens: list[int], *, allowance_tokens: int) -> int:
+def share_out(
+    *, window_tokens: int, max_output_tokens: int, fixed_tokens: int, scratchpad_tokens: int
+) -> Budget:
+    """The budget of a prompt. ``max_output_tokens`` is the longest reply that model and configuration allow."""
+    return Budget(
+        window_tokens=window_tokens,
+        reserve_output_tokens=min(max_output_tokens, window_tokens // OUTPUT_SHARE),
+        fixed_tokens=fixed_tokens,
+        scratchpad_tokens=scratchpad_tokens,
+    )
+
+
+def newest_that_fit(turn_tokens: Sequence[int], *, allowance_tokens: int) -> int:
     """How many of the newest whole turns fit; ``turn_tokens`` is in order, oldest first."""
     used = 0
     for count, tokens in enumerate(reversed(turn_tokens)):
