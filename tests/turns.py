@@ -21,8 +21,8 @@ from memoryapp.accounts.models import User
 from memoryapp.conf import get_conf
 from memoryapp.llm.registry import reset_chat_model
 from memoryapp.redis_client import redis_client
+from memoryapp.transcript import conversations, queries
 from memoryapp.transcript import operations as transcript
-from memoryapp.transcript import queries
 from memoryapp.transcript.models import Conversation, Message, Turn
 from memoryapp.transcript.operations import Claim
 from tests.modelserver import ModelServer
@@ -73,7 +73,7 @@ def _forget_configuration() -> None:
 
 
 def start(user: User, **options: object) -> Conversation:
-    return transcript.start_conversation(user, now=NOW, **options)
+    return conversations.start_conversation(user, now=NOW, **options)
 
 
 def post(user: User, text: str, conversation: Conversation | None = None, *, key: str = "") -> Turn:

@@ -21,9 +21,10 @@ from memoryapp.scratchpad import operations as scratchpad
 from memoryapp.scratchpad.models import Checkpoint, Run, Step
 from memoryapp.scratchpad.operations import StepRecord
 from memoryapp.scratchpad.pad import Pad
+from memoryapp.transcript import conversations, queries, summaries
 from memoryapp.transcript import operations as transcript
-from memoryapp.transcript import queries
 from memoryapp.transcript.models import Message, Summary, Turn
+from memoryapp.transcript.summaries import NewSummary
 
 CONTENT = "marmalade"
 
@@ -37,25 +38,30 @@ class World:
     run_id: UUID
     memory_id: UUID
     token_id: UUID
+    line_id: UUID
 
 
 def everything_of(user: User) -> World:
-    """A conversation with a finished turn, its run, summary and context; memories; a token; a sign-in link."""
+    """A conversation with a finished turn, its run, summary, kept line, context; memories; a token; a sign-in link."""
     now = timezone.now()
-    conversation = transcript.start_conversation(user, now=now, title=f"About {CONTENT}")
+    conversation = conversations.start_conversation(user, now=now, title=f"About {CONTENT}")
     turn = finished_turn(
         user, conversation.id, text=f"I like {CONTENT}.", reply=f"I will remember {CONTENT}."
     )
-    transcript.add_summary(
+    summaries.add_summary(
         conversation,
+        NewSummary(
+            last_turn_id=turn.id,
+            last_seq=1,
+            text=f"The user likes {CONTENT}.",
+            method=Summary.Method.MODEL,
+            trigger=Summary.Trigger.AFTER_TURN,
+            model="offline",
+            tokens_before=100,
+        ),
         replaces=None,
-        last_seq=1,
-        text=f"The user likes {CONTENT}.",
-        method=Summary.Method.MODEL,
-        model="offline",
-        tokens_before=100,
-        tokens_after=10,
     )
+    line = summaries.pin_line(user.id, turn.id, text=f"I like {CONTENT}.")
     memory = longterm.remember(user.id, _said(turn, f"Likes {CONTENT}", key="food.breakfast")).memory
     longterm.edit(user.id, memory.id, version=1, now=now, statement=f"Likes bitter {CONTENT}")
     forgotten = longterm.remember(
@@ -88,7 +94,7 @@ def everything_of(user: User) -> World:
     logged(LifecycleRun.Job.EMBEDDING, lambda: 1, user_id=user.id)
     token, _ = accounts.create_token(user, name="laptop", now=now)
     accounts.create_sign_in_link(user)
-    return World(conversation.id, turn.id, run.id, memory.id, token.id)
+    return World(conversation.id, turn.id, run.id, memory.id, token.id, line.id)
 
 
 def posted_turn(user: User, conversation_id: UUID, text: str = "Hello") -> Turn:

@@ -1,7 +1,7 @@
 from django.contrib import admin
 
 from memoryapp.accounts.admin import RecordAdmin
-from memoryapp.transcript.models import Conversation, Message, Summary, Turn
+from memoryapp.transcript.models import Conversation, Message, PinnedLine, Summary, Turn
 
 
 @admin.register(Conversation)
@@ -18,7 +18,7 @@ class TurnAdmin(RecordAdmin):
     list_display = ("id", "user", "seq", "status", "attempt", "error_code", "created_at", "finished_at")
     list_filter = ("status",)
     exclude = ("partial_text",)
-    readonly_fields = ("user", "conversation", "idempotency_key", "request_digest", "attempt")
+    readonly_fields = ("user", "conversation", "parent", "is_current", "idempotency_key", "request_digest", "attempt")
 
 
 @admin.register(Message)
@@ -32,4 +32,11 @@ class MessageAdmin(RecordAdmin):
 class SummaryAdmin(RecordAdmin):
     list_display = ("id", "user", "conversation", "version", "last_seq", "method", "is_stale", "created_at")
     exclude = ("text",)
-    readonly_fields = ("user", "conversation", "version", "last_seq", "method", "model")
+    readonly_fields = ("user", "conversation", "version", "last_seq", "last_turn", "replaces", "method", "model")
+
+
+@admin.register(PinnedLine)
+class PinnedLineAdmin(RecordAdmin):
+    list_display = ("id", "user", "conversation", "kind", "created_at", "removed_at")
+    exclude = ("text",)
+    readonly_fields = ("user", "conversation", "turn", "kind")

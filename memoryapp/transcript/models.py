@@ -4,21 +4,25 @@ from typing import ClassVar
 
 from django.conf import settings
 from django.contrib.postgres.indexes import GinIndex
-from django.contrib.postgres.search import SearchVector, SearchVectorField
+from django.contrib.postgres.search import SearchVectorField
 from django.db import models
-from django.db.models import Q
-from django.db.models.functions import Left
+from django.db.models import F, Func, Q
+from django.db.models.functions import MD5
 from uuid6 import uuid7
-
-SEARCHED_CHARS = 100_000
 
 
 class Conversation(models.Model):
-    """A sequence of turns; ``last_seq`` is the row counter that numbers them without gaps."""
+    """A tree of turns of which one branch is shown; ``last_seq`` numbers that branch's turns without gaps."""
+
+    class TitleSource(models.TextChoices):
+        FIRST_WORDS = "first_words"
+        MODEL = "model"
+        USER = "user"
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="conversations")
     title = models.CharField(max_length=200, blank=True)
+    title_source = models.CharField(max_length=11, choices=TitleSource, default=TitleSource.FIRST_WORDS)
     created_at = models.DateTimeField(auto_now_add=True)
     # Moved by people's turns only, never by a job: lists are sorted by it.
     updated_at = models.DateTimeField()
@@ -26,11 +30,25 @@ class Conversation(models.Model):
     use_memory = models.BooleanField(default=True)
     save_memory = models.BooleanField(default=True)
     is_temporary = models.BooleanField(default=False)
+    pinned_at = models.DateTimeField(null=True, blank=True)
+    archived_at = models.DateTimeField(null=True, blank=True)
+    # Gone for everyone from now on; its owner can bring it back until the sweep deletes it for good.
+    deleted_at = models.DateTimeField(null=True, blank=True)
+    forked_from = models.ForeignKey(
+        "self", on_delete=models.SET_NULL, null=True, blank=True, related_name="forks"
+    )
 
     class Meta:
         indexes: ClassVar = [
             # The conversation list: newest first, keyset by (updated_at, id).
             models.Index(fields=["user", "-updated_at", "-id"], name="conversation_list"),
+            # The sweep: few rows, whatever the table's size.
+            models.Index(
+                fields=["deleted_at"], condition=Q(deleted_at__isnull=False), name="conversation_deleted"
+            ),
+            models.Index(
+                fields=["updated_at"], condition=Q(is_temporary=True), name="conversation_temporary"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -55,7 +73,15 @@ class Turn(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="turns")
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="turns")
+    # Its depth in the tree, from 1. Editing or answering anew makes a sibling: the same parent, the same number.
     seq = models.PositiveIntegerField()
+    parent = models.ForeignKey(
+        "self", on_delete=models.CASCADE, null=True, blank=True, related_name="children"
+    )
+    # On the branch that is shown and sent to the model: one turn per number.
+    is_current = models.BooleanField(default=True)
+    # When it was last taken off it: of several versions, the one seen last comes back.
+    left_at = models.DateTimeField(null=True, blank=True)
     status = models.CharField(max_length=11, choices=Status, default=Status.QUEUED)
     idempotency_key = models.CharField(max_length=255)
     request_digest = models.CharField(max_length=64)
@@ -76,6 +102,8 @@ class Turn(models.Model):
     output_tokens = models.PositiveIntegerField(default=0)
     cache_read_tokens = models.PositiveIntegerField(default=0)
     cache_creation_tokens = models.PositiveIntegerField(default=0)
+    # What the next prompt of the conversation will take after this turn, by the last call's reported usage.
+    next_prompt_tokens = models.PositiveIntegerField(default=0)
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
@@ -83,7 +111,9 @@ class Turn(models.Model):
     class Meta:
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["user", "idempotency_key"], name="turn_idempotent"),
-            models.UniqueConstraint(fields=["user", "conversation", "seq"], name="turn_seq_unique"),
+            models.UniqueConstraint(
+                fields=["user", "conversation", "seq"], condition=Q(is_current=True), name="turn_seq_unique"
+            ),
             # One turn at a time in a conversation, whatever the queue delivers.
             models.UniqueConstraint(
                 fields=["user", "conversation"],
@@ -129,12 +159,11 @@ class Message(models.Model):
     turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="messages")
     role = models.CharField(max_length=9, choices=Role)
     text = models.TextField()
+    tokens = models.PositiveIntegerField(default=0)  # the local estimate, made when it was written
     created_at = models.DateTimeField(auto_now_add=True)
-    # Stemmed English beside unstemmed words, so that other languages are found by their words too. Of a very long
-    # message its beginning: a tsvector holds a megabyte at most, and a text beyond it could not be stored at all.
+    # The words of any language, folded; made by a function of the database, so that queries fold alike.
     search_vector = models.GeneratedField(
-        expression=SearchVector(Left("text", SEARCHED_CHARS), config="english")
-        + SearchVector(Left("text", SEARCHED_CHARS), config="simple"),
+        expression=Func(F("text"), function="transcript_search_vector"),
         output_field=SearchVectorField(),
         db_persist=True,
     )
@@ -150,22 +179,44 @@ class Message(models.Model):
 
 
 class Summary(models.Model):
-    """One version of the rolled-up summary; it covers turns 1..``last_seq`` exactly once."""
+    """One version of the rolled-up summary: turns 1..``last_seq`` of the branch that ends in ``last_turn``.
+
+    It stands for exactly those turns, so it is usable while ``last_turn`` is on the current branch.
+    """
 
     class Method(models.TextChoices):
         MODEL = "model"
         EXTRACTIVE = "extractive"
+        EDITED = "edited"
+
+    class Trigger(models.TextChoices):
+        AFTER_TURN = "after_turn"
+        BEFORE_TURN = "before_turn"
+        TOO_LONG = "too_long"
+        MANUAL = "manual"
+        EDIT = "edit"
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="summaries")
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="summaries")
     version = models.PositiveIntegerField()
     last_seq = models.PositiveIntegerField()
+    last_turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="summaries")
+    # The version that was in use before it, whatever it covered.
+    replaces = models.ForeignKey(
+        "self", on_delete=models.SET_NULL, null=True, blank=True, related_name="replaced_by"
+    )
     text = models.TextField()
     method = models.CharField(max_length=10, choices=Method)
+    trigger = models.CharField(max_length=11, choices=Trigger, default=Trigger.AFTER_TURN)
+    # Why a model's summary was not used; empty when one was, or none was asked for.
+    fallback_reason = models.CharField(max_length=64, blank=True)
     model = models.CharField(max_length=100, blank=True)
     tokens_before = models.PositiveIntegerField()
     tokens_after = models.PositiveIntegerField()
+    # What making it cost, as the provider reported.
+    input_tokens = models.PositiveIntegerField(default=0)
+    output_tokens = models.PositiveIntegerField(default=0)
     # Made from something that was forgotten since: unused until rebuilt.
     is_stale = models.BooleanField(default=False)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -173,12 +224,39 @@ class Summary(models.Model):
     class Meta:
         verbose_name_plural = "summaries"
         constraints: ClassVar = [
-            # Two compactions of the same range: one wins.
+            # Two compactions at once: one wins.
             models.UniqueConstraint(
                 fields=["user", "conversation", "version"], name="summary_version_unique"
             ),
-            models.UniqueConstraint(fields=["user", "conversation", "last_seq"], name="summary_range_unique"),
         ]
 
     def __str__(self) -> str:
         return f"summary {self.id} v{self.version}"
+
+
+class PinnedLine(models.Model):
+    """Words of a turn that stand verbatim above the summary in every prompt, for as long as the turn is current."""
+
+    class Kind(models.TextChoices):
+        GOAL = "goal"
+        CONSTRAINT = "constraint"
+        PIN = "pin"
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="pinned_lines")
+    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="pinned_lines")
+    turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="pinned_lines")
+    kind = models.CharField(max_length=10, choices=Kind)
+    text = models.TextField()
+    created_at = models.DateTimeField(auto_now_add=True)
+    # A person took it off: code does not pin the same words again.
+    removed_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint("user", "turn", MD5("text"), name="pinned_line_once"),
+        ]
+        indexes: ClassVar = [models.Index(fields=["conversation", "created_at"], name="pinned_line_list")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.id}"

@@ -12,14 +12,16 @@ from django.db import IntegrityError, transaction
 from django.db.models import DateTimeField, Exists, ExpressionWrapper, F, OuterRef, QuerySet
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
+from uuid6 import uuid7
 
 from memoryapp.accounts.models import User
 from memoryapp.conf import get_conf
 from memoryapp.errors import InvalidInputError, MemoryAppError, NotFoundError
 from memoryapp.llm.base import Usage
+from memoryapp.llm.tokens import estimate_text
 from memoryapp.nudges import RUN_TURN, nudge
 from memoryapp.transcript import queries
-from memoryapp.transcript.models import Conversation, Message, Summary, Turn
+from memoryapp.transcript.models import Conversation, Message, Turn
 
 TITLE_MAX_CHARS = 60
 _LEADING_MARKS = re.compile(r"^(?:[ \t]*(?:#{1,6}[ \t]|>|[*+-][ \t]))+", re.MULTILINE)
@@ -48,6 +50,13 @@ class IdempotencyConflictError(InvalidInputError):
     code = "idempotency_conflict"
 
 
+class ConversationMovedOnError(MemoryAppError):
+    """The message was written below a turn that is no longer the last. ``details``: ``newer``, how many follow it."""
+
+    code = "conversation_moved_on"
+    http_status = 409
+
+
 class TurnNotRetryableError(MemoryAppError):
     code = "turn_not_retryable"
     http_status = 409
@@ -61,83 +70,50 @@ class Claim:
     attempt: int
 
 
-def start_conversation(
+def post_turn(
     user: User,
-    *,
-    now: datetime,
-    title: str = "",
-    is_temporary: bool = False,
-    use_memory: bool = True,
-    save_memory: bool = True,
-) -> Conversation:
-    return Conversation.objects.create(
-        user=user,
-        title=clean_title(title),
-        updated_at=now,
-        is_temporary=is_temporary,
-        use_memory=use_memory,
-        save_memory=save_memory,
-    )
-
-
-def change_conversation(
-    user_id: UUID,
     conversation_id: UUID,
     *,
-    title: str | None = None,
-    use_memory: bool | None = None,
-    save_memory: bool | None = None,
-) -> Conversation:
-    changes: dict[str, object] = {
-        name: value
-        for name, value in (("use_memory", use_memory), ("save_memory", save_memory))
-        if value is not None
-    }
-    if title is not None:
-        changes["title"] = clean_title(title)
-        if not changes["title"]:
-            raise InvalidInputError("Give the conversation a name, or cancel.")
-    if changes and not Conversation.objects.filter(user_id=user_id, id=conversation_id).update(**changes):
-        raise NotFoundError("There is no such conversation.")
-    return queries.get_conversation(user_id, conversation_id)
-
-
-def delete_conversation(user_id: UUID, conversation_id: UUID) -> None:
-    """The conversation with its turns, summaries and runs; what was remembered from it stays until forgotten."""
-    with transaction.atomic(durable=True):
-        deleted, _ = Conversation.objects.filter(user_id=user_id, id=conversation_id).delete()
-    if not deleted:
-        raise NotFoundError("There is no such conversation.")
-
-
-def post_turn(
-    user: User, conversation_id: UUID, *, text: str, idempotency_key: str, now: datetime
+    text: str,
+    idempotency_key: str,
+    now: datetime,
+    after: UUID | None = None,
 ) -> tuple[Turn, bool]:
     """Queue a message for an answer: (turn, whether it is new).
 
     The same key with the same text returns the turn it made the first time; with another text it raises
-    ``IdempotencyConflictError``. Raises ``EmptyMessageError``, ``MessageTooLongError``, ``MalformedTextError``.
+    ``IdempotencyConflictError``. ``after``: the turn its writer saw last; when another is the last by now, raises
+    ``ConversationMovedOnError`` instead of answering what was not read. Raises ``EmptyMessageError``,
+    ``MessageTooLongError``, ``MalformedTextError``.
     """
     text = clean_message(text)
-    digest = _request_digest(conversation_id, text)
-    known = _known_turn(user.id, idempotency_key, digest)
+    digest = request_digest(conversation_id, text)
+    known = known_turn(user.id, idempotency_key, digest)
     if known:
         return known, False
     try:
         with transaction.atomic(durable=True):
-            turn = _queue_turn(
-                user, conversation_id, text=text, idempotency_key=idempotency_key, digest=digest, now=now
+            turn = queue_turn(
+                user,
+                conversation_id,
+                text=text,
+                idempotency_key=idempotency_key,
+                digest=digest,
+                now=now,
+                after=after,
             )
-    except IntegrityError:
+    except (IntegrityError, ConversationMovedOnError):
         # The same request was being committed at the same moment (a double click, a client's retry).
-        known = _known_turn(user.id, idempotency_key, digest)
+        known = known_turn(user.id, idempotency_key, digest)
         if known is None:
             raise
         return known, False
     return queries.get_turn(user.id, turn.id), True
 
 
-def open_conversation(user: User, *, text: str, idempotency_key: str, now: datetime) -> Turn:
+def open_conversation(
+    user: User, *, text: str, idempotency_key: str, now: datetime, is_temporary: bool = False
+) -> Turn:
     """A conversation that begins with this message, in one transaction; the same key again lands in the same one.
 
     Raises what ``post_turn`` raises.
@@ -145,13 +121,19 @@ def open_conversation(user: User, *, text: str, idempotency_key: str, now: datet
     text = clean_message(text)
     try:
         with transaction.atomic(durable=True):
-            new = Conversation.objects.create(user=user, updated_at=now)
-            turn = _queue_turn(
+            new = Conversation.objects.create(
+                user=user,
+                updated_at=now,
+                is_temporary=is_temporary,
+                use_memory=not is_temporary,
+                save_memory=not is_temporary,
+            )
+            turn = queue_turn(
                 user,
                 new.id,
                 text=text,
                 idempotency_key=idempotency_key,
-                digest=_request_digest(new.id, text),
+                digest=request_digest(new.id, text),
                 now=now,
             )
     except IntegrityError:  # the same form, committed before or at the same moment
@@ -172,19 +154,21 @@ def record_turn(
     """
     text = clean_message(text)
     with transaction.atomic(durable=True):
+        seq = _next_seq(user, conversation_id, now=said_at)
         turn = Turn.objects.create(
             user=user,
             conversation_id=conversation_id,
-            seq=_next_seq(user, conversation_id, now=said_at),
+            seq=seq,
+            parent=_turn_before(conversation_id, seq),
             status=Turn.Status.COMPLETED,
             idempotency_key=idempotency_key,
-            request_digest=_request_digest(conversation_id, text),
+            request_digest=request_digest(conversation_id, text),
             attempt=1,
             started_at=said_at,
             finished_at=said_at,
         )
         for role, said in ((Message.Role.USER, text), (Message.Role.ASSISTANT, reply)):
-            Message.objects.create(user=user, turn=turn, role=role, text=said)
+            Message.objects.create(user=user, turn=turn, role=role, text=said, tokens=estimate_text(said))
         # The columns fill themselves with the moment of the insertion, which is not when it was said.
         Turn.objects.filter(id=turn.id).update(created_at=said_at)
         Message.objects.filter(turn=turn).update(created_at=said_at)
@@ -224,10 +208,20 @@ def renew_lease(claim: Claim, *, partial_text: str) -> bool:
     return _held(claim).update(lease_until=_lease_end(), partial_text=partial_text) == 1
 
 
-def finish_turn(claim: Claim, *, reply: str, model: str, usage: Usage) -> bool:
-    """The reply and the end of the turn, in one transaction; False when the worker was fenced off."""
+def finish_turn(claim: Claim, *, reply: str, model: str, usage: Usage, next_prompt_tokens: int = 0) -> bool:
+    """The reply and the end of the turn, in one transaction; False when the worker was fenced off.
+
+    ``next_prompt_tokens``: what the conversation's next prompt will take, before its new message.
+    """
     with transaction.atomic(durable=True):
-        return _end(claim, status=Turn.Status.COMPLETED, text=reply, model=model, usage=usage)
+        return _end(
+            claim,
+            status=Turn.Status.COMPLETED,
+            text=reply,
+            model=model,
+            usage=usage,
+            next_prompt_tokens=next_prompt_tokens,
+        )
 
 
 def fail_turn(
@@ -299,7 +293,7 @@ def request_stop(user_id: UUID, turn_id: UUID) -> Turn:
             ).update(stop_requested_at=Now())
     turn = queries.get_turn(user_id, turn_id)
     if stopped:
-        _nudge_next(turn.conversation_id)
+        nudge_next(turn.conversation_id)
     return turn
 
 
@@ -309,24 +303,25 @@ def require_retryable(turn: Turn) -> None:
         raise TurnNotRetryableError("This message is being answered already.")
     if turn.status not in Turn.RETRYABLE:
         raise TurnNotRetryableError("This message has been answered already.")
-    if turn.seq != turn.conversation.last_seq:
+    if not turn.is_current or turn.seq != turn.conversation.last_seq:
         raise TurnNotRetryableError("Only the last message can be answered again.")
 
 
 def retry_turn(user_id: UUID, turn_id: UUID) -> Turn:
-    """Answer a failed, interrupted or cancelled turn once more; its partial text stays until a new one replaces it.
+    """Answer a failed, interrupted or cancelled turn once more.
 
-    Only the newest turn of a conversation can be retried: an earlier one has been talked past.
+    What its reader saw of the first try stays beside it as a sibling, and in its place until new words come. Only the
+    newest turn of a conversation can be retried: an earlier one has been talked past.
     """
-    turn = queries.get_turn(user_id, turn_id)
-    require_retryable(turn)
+    conversation_id = queries.get_turn(user_id, turn_id).conversation_id
     with transaction.atomic(durable=True):
-        retried = Turn.objects.filter(
-            user_id=user_id,
-            id=turn_id,
-            status__in=Turn.RETRYABLE,
-            seq=Conversation.objects.filter(id=turn.conversation_id).values("last_seq")[:1],
-        ).update(
+        # Everything else that could change an ended turn waits for this row: another retry, an edit, a message.
+        held = Conversation.objects.select_for_update().filter(id=conversation_id, deleted_at=None)
+        if not held:
+            raise NotFoundError("There is no such turn.")
+        turn = queries.get_turn(user_id, turn_id)
+        require_retryable(turn)
+        Turn.objects.filter(id=turn_id).update(
             status=Turn.Status.QUEUED,
             attempts_left=get_conf().turn_max_attempts,
             error_code="",
@@ -336,39 +331,10 @@ def retry_turn(user_id: UUID, turn_id: UUID) -> Turn:
             finished_at=None,
             lease_until=_lease_end(),
         )
-        if retried != 1:  # it was as asked for when it was read, so someone else was faster
-            raise TurnNotRetryableError("This message is being answered already.")
+        if queries.text_of(turn, Message.Role.ASSISTANT):
+            _keep_as_sibling(turn)
         nudge(RUN_TURN, turn_id)
     return queries.get_turn(user_id, turn_id)
-
-
-def add_summary(
-    conversation: Conversation,
-    *,
-    replaces: Summary | None,
-    last_seq: int,
-    text: str,
-    method: Summary.Method,
-    model: str,
-    tokens_before: int,
-    tokens_after: int,
-) -> Summary | None:
-    """Roll the summary forward; None when another compaction got there first (its version stands)."""
-    try:
-        with transaction.atomic(durable=True):
-            return Summary.objects.create(
-                user_id=conversation.user_id,
-                conversation=conversation,
-                version=(replaces.version if replaces else 0) + 1,
-                last_seq=last_seq,
-                text=text,
-                method=method,
-                model=model,
-                tokens_before=tokens_before,
-                tokens_after=tokens_after,
-            )
-    except IntegrityError:
-        return None
 
 
 def clean_message(text: str) -> str:
@@ -408,10 +374,21 @@ def title_from(text: str) -> str:
     return (cut if len(cut) > TITLE_MAX_CHARS // 2 else line[:TITLE_MAX_CHARS]).rstrip(",;:.") + "…"
 
 
-def _queue_turn(
-    user: User, conversation_id: UUID, *, text: str, idempotency_key: str, digest: str, now: datetime
+def queue_turn(
+    user: User,
+    conversation_id: UUID,
+    *,
+    text: str,
+    idempotency_key: str,
+    digest: str,
+    now: datetime,
+    after: UUID | None = None,
 ) -> Turn:
+    """The turn below the last one, inside the caller's transaction. For this room; others post."""
     seq = _next_seq(user, conversation_id, now=now)
+    parent = _turn_before(conversation_id, seq)
+    if after and (parent is None or parent.id != after):
+        _refuse_stale(conversation_id, after, last_seq=seq - 1)
     conversation = Conversation.objects.get(id=conversation_id)
     if not conversation.title:
         Conversation.objects.filter(id=conversation_id).update(title=title_from(text))
@@ -419,19 +396,54 @@ def _queue_turn(
         user=user,
         conversation=conversation,
         seq=seq,
+        parent=parent,
         idempotency_key=idempotency_key,
         request_digest=digest,
         lease_until=_lease_end(),
         attempts_left=get_conf().turn_max_attempts,
     )
-    Message.objects.create(user=user, turn=turn, role=Message.Role.USER, text=text)
+    Message.objects.create(
+        user=user, turn=turn, role=Message.Role.USER, text=text, tokens=estimate_text(text)
+    )
     nudge(RUN_TURN, turn.id)
     return turn
 
 
+def _turn_before(conversation_id: UUID, seq: int) -> Turn | None:
+    return Turn.objects.filter(conversation_id=conversation_id, seq=seq - 1, is_current=True).first()
+
+
+def _refuse_stale(conversation_id: UUID, after: UUID, *, last_seq: int) -> None:
+    seen = Turn.objects.filter(conversation_id=conversation_id, id=after, is_current=True).first()
+    newer = last_seq - seen.seq if seen else 0
+    what = f"{newer} newer message{'s' if newer != 1 else ''}" if newer else "another version of it is shown"
+    raise ConversationMovedOnError(
+        f"This chat moved on ({what}). Read what is new, then send again.", newer=newer
+    )
+
+
+def _keep_as_sibling(turn: Turn) -> None:
+    """A copy of an ended turn beside it: what was said in it is not lost when it is answered again."""
+    kept = Turn.objects.get(id=turn.id)
+    kept.pk = kept.id = uuid7()
+    kept.is_current = False
+    kept.status, kept.finished_at = turn.status, turn.finished_at
+    kept.error_code, kept.error_message = turn.error_code, turn.error_message
+    kept.lease_until = None
+    kept.idempotency_key = f"kept:{kept.id}"
+    kept.save(force_insert=True)
+    # A hair before the turn that it was the first try of: siblings stand in the order in which they were made.
+    Turn.objects.filter(id=kept.id).update(created_at=turn.created_at - timedelta(microseconds=1))
+    for message in turn.messages.all():
+        Message.objects.create(
+            user_id=turn.user_id, turn=kept, role=message.role, text=message.text, tokens=message.tokens
+        )
+    Message.objects.filter(turn=kept).update(created_at=turn.created_at)
+
+
 def _next_seq(user: User, conversation_id: UUID, *, now: datetime) -> int:
     """The row counter: concurrent senders queue on this row and get dense numbers."""
-    counted = Conversation.objects.filter(user=user, id=conversation_id).update(
+    counted = Conversation.objects.filter(user=user, id=conversation_id, deleted_at=None).update(
         last_seq=F("last_seq") + 1, updated_at=now
     )
     if not counted:
@@ -439,7 +451,7 @@ def _next_seq(user: User, conversation_id: UUID, *, now: datetime) -> int:
     return Conversation.objects.values_list("last_seq", flat=True).get(id=conversation_id)
 
 
-def _known_turn(user_id: UUID, idempotency_key: str, digest: str) -> Turn | None:
+def known_turn(user_id: UUID, idempotency_key: str, digest: str) -> Turn | None:
     turn = Turn.objects.filter(user_id=user_id, idempotency_key=idempotency_key).first()
     if turn is None:
         return None
@@ -455,8 +467,9 @@ def _lease_end() -> "ExpressionWrapper[CombinedExpression]":
     return ExpressionWrapper(Now() + timedelta(seconds=get_conf().turn_lease_s), output_field=DateTimeField())
 
 
-def _request_digest(conversation_id: UUID, text: str) -> str:
-    return hashlib.sha256(json.dumps([str(conversation_id), text]).encode()).hexdigest()
+def request_digest(place_id: UUID, text: str) -> str:
+    """What a key stands for: the words, and the conversation or turn they were meant for."""
+    return hashlib.sha256(json.dumps([str(place_id), text]).encode()).hexdigest()
 
 
 def _held(claim: Claim) -> QuerySet[Turn]:
@@ -472,6 +485,7 @@ def _end(
     usage: Usage,
     error_code: str = "",
     error_message: str = "",
+    next_prompt_tokens: int = 0,
 ) -> bool:
     ended = _held(claim).update(
         status=status,
@@ -484,6 +498,7 @@ def _end(
         output_tokens=usage.output_tokens,
         cache_read_tokens=usage.cache_read_tokens,
         cache_creation_tokens=usage.cache_creation_tokens,
+        next_prompt_tokens=next_prompt_tokens,
         finished_at=Now(),
     )
     if not ended:
@@ -494,13 +509,13 @@ def _end(
             user_id=turn.user_id,
             turn=turn,
             role=Message.Role.ASSISTANT,
-            defaults={"text": text.replace("\x00", "")},
+            defaults={"text": text.replace("\x00", ""), "tokens": estimate_text(text)},
         )
-    _nudge_next(turn.conversation_id)
+    nudge_next(turn.conversation_id)
     return True
 
 
-def _nudge_next(conversation_id: UUID) -> None:
+def nudge_next(conversation_id: UUID) -> None:
     following = queries.next_queued(conversation_id)
     if following:
         nudge(RUN_TURN, following)

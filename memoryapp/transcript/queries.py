@@ -1,15 +1,20 @@
 """Reads of the transcript; every one starts from the user."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
-from django.db.models.functions import Now
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
+from django.db.models.functions import Coalesce, Now
 
 from memoryapp.errors import NotFoundError
-from memoryapp.transcript.models import Conversation, Message, Summary, Turn
+from memoryapp.transcript.models import Conversation, Message, PinnedLine, Summary, Turn
+
+MAX_SEQ = 2**31 - 1  # of its column
+AGE = ("created_at", "id")  # of siblings
+# Of siblings: the one that is shown comes last, before it the one that was.
+LAST_SHOWN = ("is_current", F("left_at").asc(nulls_first=True), *AGE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,23 +33,60 @@ class SpokenTurn:
     is_whole: bool
 
 
+@dataclass(frozen=True, slots=True)
+class TurnSize:
+    """``tokens``: the local estimate of what both sides said."""
+
+    seq: int
+    tokens: int
+
+
 def conversations(user_id: UUID) -> QuerySet[Conversation]:
     running = Turn.objects.filter(conversation=OuterRef("pk"), status__in=Turn.LIVE)
-    return Conversation.objects.filter(user_id=user_id).annotate(is_running=Exists(running))
+    return Conversation.objects.filter(user_id=user_id, deleted_at=None).annotate(is_running=Exists(running))
 
 
-def conversation_list(user_id: UUID, *, matching: str = "") -> QuerySet[Conversation]:
-    """Newest first; ``matching`` keeps those whose title holds it."""
+def conversation_list(user_id: UUID, *, archived: bool | None = False) -> QuerySet[Conversation]:
+    """Newest first, without temporary ones; ``archived``: only those (True), none of those (False), or both (None)."""
     rows = conversations(user_id).filter(is_temporary=False)
-    if matching:
-        rows = rows.filter(title__icontains=matching)
+    if archived is not None:
+        rows = rows.filter(archived_at__isnull=not archived)
     return rows.order_by("-updated_at", "-id")
 
 
+def pinned_conversations(user_id: UUID) -> QuerySet[Conversation]:
+    """The last pinned first."""
+    return conversation_list(user_id).exclude(pinned_at=None).order_by("-pinned_at", "-id")
+
+
+def archived_conversations(user_id: UUID) -> QuerySet[Conversation]:
+    return conversation_list(user_id, archived=True)
+
+
+def deleted_conversations(user_id: UUID) -> QuerySet[Conversation]:
+    """Those that can still be brought back, the last deleted first."""
+    return Conversation.objects.filter(user_id=user_id, deleted_at__isnull=False).order_by(
+        "-deleted_at", "-id"
+    )
+
+
+def is_restorable(user_id: UUID, conversation_id: UUID) -> bool:
+    """Whether it is deleted and can still be brought back."""
+    return deleted_conversations(user_id).filter(id=conversation_id).exists()
+
+
 def conversations_with_counts(user_id: UUID) -> QuerySet[Conversation]:
-    return conversation_list(user_id).annotate(
+    return conversation_list(user_id, archived=None).annotate(
         turn_count=Count("turns", distinct=True), summary_count=Count("summaries", distinct=True)
     )
+
+
+def message_counts(user_id: UUID, conversation_ids: Collection[UUID]) -> dict[UUID, int]:
+    """How many messages the shown branch of each holds; one without any is not in it."""
+    said = Message.objects.filter(
+        user_id=user_id, turn__conversation__in=conversation_ids, turn__is_current=True
+    )
+    return dict(said.order_by().values_list("turn__conversation").annotate(count=Count("id")))
 
 
 def get_conversation(user_id: UUID, conversation_id: UUID) -> Conversation:
@@ -55,18 +97,37 @@ def get_conversation(user_id: UUID, conversation_id: UUID) -> Conversation:
 
 
 def turns(user_id: UUID, conversation_id: UUID) -> QuerySet[Turn]:
+    """The shown branch, oldest first."""
     return (
-        Turn.objects.filter(user_id=user_id, conversation_id=conversation_id)
+        Turn.objects.filter(user_id=user_id, conversation_id=conversation_id, is_current=True)
         .prefetch_related("messages")
         .order_by("seq", "id")
     )
 
 
 def get_turn(user_id: UUID, turn_id: UUID) -> Turn:
-    turn = Turn.objects.filter(user_id=user_id, id=turn_id).prefetch_related("messages").first()
+    kept = Turn.objects.filter(user_id=user_id, id=turn_id, conversation__deleted_at=None)
+    turn = kept.prefetch_related("messages").first()
     if turn is None:
         raise NotFoundError("There is no such turn.")
     return turn
+
+
+def turn_ids(user_id: UUID, conversation_id: UUID, *, live: bool = False) -> list[UUID]:
+    """Of every branch; ``live``: only those that are being answered or wait for it, in their order."""
+    rows = Turn.objects.filter(
+        user_id=user_id, conversation_id=conversation_id, conversation__deleted_at=None
+    )
+    if live:
+        rows = rows.filter(status__in=Turn.LIVE)
+    return list(rows.order_by("seq", "id").values_list("id", flat=True))
+
+
+def is_first_completed(turn: Turn) -> bool:
+    """Whether no turn before it in its conversation was completed, on this branch or beside it."""
+    before = Q(seq__lt=turn.seq) | Q(seq=turn.seq, created_at__lt=turn.created_at)
+    completed = Turn.objects.filter(conversation=turn.conversation_id, status=Turn.Status.COMPLETED)
+    return not completed.filter(before, user_id=turn.user_id).exists()
 
 
 def turn_of_key(user_id: UUID, idempotency_key: str) -> Turn | None:
@@ -78,6 +139,11 @@ def turn_for_worker(turn_id: UUID) -> Turn:
     return Turn.objects.select_related("conversation", "user").prefetch_related("messages").get(id=turn_id)
 
 
+def conversation_for_worker(conversation_id: UUID) -> Conversation | None:
+    """The conversation a job was sent for, unless it is gone."""
+    return Conversation.objects.filter(id=conversation_id, deleted_at=None).first()
+
+
 def text_of(turn: Turn, role: Message.Role) -> str:
     """What that side said in a turn whose messages are prefetched; empty when it has not spoken."""
     return next((message.text for message in turn.messages.all() if message.role == role), "")
@@ -87,24 +153,84 @@ def user_message(turn: Turn) -> Message:
     return next(message for message in turn.messages.all() if message.role == Message.Role.USER)
 
 
-def get_message(user_id: UUID, message_id: UUID) -> Message:
-    message = Message.objects.select_related("turn").filter(user_id=user_id, id=message_id).first()
-    if message is None:
-        raise NotFoundError("There is no such message.")
-    return message
+def siblings(user_id: UUID, turns_shown: Sequence[Turn]) -> dict[UUID, list[UUID]]:
+    """For each shown turn that has siblings: all of them, itself among them, oldest first."""
+    if not turns_shown:
+        return {}
+    place = Q(parent__in=[turn.parent_id for turn in turns_shown if turn.parent_id])
+    if any(turn.parent_id is None for turn in turns_shown):
+        place |= Q(parent=None, conversation_id=turns_shown[0].conversation_id)
+    found: dict[UUID | None, list[UUID]] = {}
+    rows = Turn.objects.filter(place, user_id=user_id).order_by(*AGE).values_list("id", "parent_id")
+    for turn_id, parent_id in rows:
+        found.setdefault(parent_id, []).append(turn_id)
+    beside = {turn.id: found.get(turn.parent_id, []) for turn in turns_shown}
+    return {turn_id: ids for turn_id, ids in beside.items() if len(ids) > 1}
+
+
+def taken_off(conversation: Conversation) -> Turn | None:
+    """The turn that last followed the last shown one, and does not any more."""
+    below = Turn.objects.filter(
+        user_id=conversation.user_id,
+        conversation=conversation,
+        seq=conversation.last_seq + 1,
+        is_current=False,
+    )
+    last = Turn.objects.filter(conversation=conversation, seq=conversation.last_seq, is_current=True).first()
+    return below.filter(parent=last).order_by(*LAST_SHOWN).last()
+
+
+def path_to(turn: Turn) -> list[UUID]:
+    """The turns from the first to this one."""
+    parents = _parents(turn)
+    path = [turn.id]
+    while (parent := parents[path[-1]]) is not None:
+        path.append(parent)
+    return path[::-1]
+
+
+def branch_through(turn: Turn) -> list[UUID]:
+    """The path to this turn, and on from it by the child that is shown or was last."""
+    next_turn = {parent: child for child, parent in _parents(turn).items() if parent}
+    path = path_to(turn)
+    while path[-1] in next_turn:
+        path.append(next_turn[path[-1]])
+    return path
+
+
+def _parents(turn: Turn) -> dict[UUID, UUID | None]:
+    in_conversation = Turn.objects.filter(user_id=turn.user_id, conversation_id=turn.conversation_id)
+    return dict(in_conversation.order_by(*LAST_SHOWN).values_list("id", "parent_id"))
 
 
 def current_summary(user_id: UUID, conversation_id: UUID) -> Summary | None:
-    """The newest version that may be used."""
-    return (
-        Summary.objects.filter(user_id=user_id, conversation_id=conversation_id, is_stale=False)
-        .order_by("-version")
-        .first()
-    )
+    """The version that stands for the most turns of the shown branch, the newest of those."""
+    usable = summaries(user_id, conversation_id).filter(is_stale=False, last_turn__is_current=True)
+    return usable.order_by("-last_seq", "-version").first()
 
 
 def summaries(user_id: UUID, conversation_id: UUID) -> QuerySet[Summary]:
+    """All versions, newest first, of whatever branch."""
     return Summary.objects.filter(user_id=user_id, conversation_id=conversation_id).order_by("-version")
+
+
+def summary_base(summary: Summary) -> Summary | None:
+    """The version in use that covers fewer turns: what this one is made anew from."""
+    before = summaries(summary.user_id, summary.conversation_id).filter(
+        is_stale=False, last_turn__is_current=True, last_seq__lt=summary.last_seq
+    )
+    return before.order_by("-last_seq", "-version").first()
+
+
+def pinned_lines(user_id: UUID, conversation_id: UUID) -> QuerySet[PinnedLine]:
+    """Lines that stand in the prompt: of shown turns and not taken off; in the order they were said."""
+    return (
+        PinnedLine.objects.filter(
+            user_id=user_id, conversation_id=conversation_id, removed_at=None, turn__is_current=True
+        )
+        .select_related("turn")
+        .order_by("turn__seq", "created_at", "id")
+    )
 
 
 def spoken_turns(
@@ -121,6 +247,26 @@ def spoken_turns(
         .exclude(status__in=Turn.LIVE)
     )
     return [_spoken(turn) for turn in rows]
+
+
+def turn_sizes(
+    user_id: UUID, conversation_id: UUID, *, after_seq: int, before_seq: int | None = None
+) -> list[TurnSize]:
+    """The unbroken row of finished turns strictly between the two, without their text: a turn that runs ends it."""
+    rows = (
+        Turn.objects.filter(
+            user_id=user_id,
+            conversation_id=conversation_id,
+            is_current=True,
+            seq__gt=after_seq,
+            seq__lt=before_seq or MAX_SEQ,
+        )
+        .exclude(status__in=Turn.LIVE)
+        .annotate(size=Coalesce(Sum("messages__tokens"), 0))
+        .order_by("seq")
+        .values_list("seq", "size")
+    )
+    return [TurnSize(*row) for place, row in enumerate(rows, start=after_seq + 1) if row[0] == place]
 
 
 def next_queued(conversation_id: UUID) -> UUID | None:
@@ -158,14 +304,13 @@ def overdue_in_queue() -> list[UUID]:
 
 
 def is_stop_requested(turn_ids: Sequence[UUID]) -> set[UUID]:
-    """Which of these turns someone asked to stop."""
-    return set(
-        Turn.objects.filter(id__in=turn_ids).exclude(stop_requested_at=None).values_list("id", flat=True)
-    )
+    """Which of these turns someone asked to stop, or deleted."""
+    go_on = Turn.objects.filter(id__in=turn_ids, stop_requested_at=None)
+    return set(turn_ids) - set(go_on.values_list("id", flat=True))
 
 
 def count(user_id: UUID) -> int:
-    return Conversation.objects.filter(user_id=user_id, is_temporary=False).count()
+    return conversation_list(user_id, archived=None).count()
 
 
 def _spoken(turn: Turn) -> SpokenTurn:

@@ -8,8 +8,8 @@ from memoryapp.longterm import operations as longterm
 from memoryapp.longterm.models import Memory
 from memoryapp.longterm.operations import Candidate, Remembered, Source
 from memoryapp.policies.trust import Origin
+from memoryapp.transcript import conversations, queries
 from memoryapp.transcript import operations as transcript
-from memoryapp.transcript import queries
 
 # Days before today, so that lifetimes of a month and more are not over while the tests run.
 DAY = timedelta(days=1)
@@ -18,7 +18,7 @@ NOW = datetime.now(UTC).replace(microsecond=0)
 
 def message(user: User, text: str) -> Source:
     """A message that ``user`` really sent."""
-    conversation = transcript.start_conversation(user, now=NOW)
+    conversation = conversations.start_conversation(user, now=NOW)
     turn, _ = transcript.post_turn(user, conversation.id, text=text, idempotency_key=str(uuid4()), now=NOW)
     return Source(queries.user_message(turn).id, text)
 

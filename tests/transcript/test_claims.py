@@ -4,8 +4,8 @@ import pytest
 
 from memoryapp.llm.base import Usage
 from memoryapp.nudges import RUN_TURN
+from memoryapp.transcript import conversations, queries
 from memoryapp.transcript import operations as transcript
-from memoryapp.transcript import queries
 from memoryapp.transcript.models import Turn
 from tests.turns import COMMITTED, at_once, claim, expire_lease, fresh, post, reply_to, start
 
@@ -47,7 +47,7 @@ def test_a_claimed_turn_is_not_claimed_again(alice):
 @pytest.mark.django_db
 def test_an_unknown_turn_is_not_claimed(alice):
     turn = post(alice, "hello")
-    transcript.delete_conversation(alice.id, turn.conversation_id)
+    conversations.delete_conversation(alice.id, turn.conversation_id)
 
     assert transcript.claim_turn(turn.id) is None
 

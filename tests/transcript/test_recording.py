@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from memoryapp.accounts.models import User
 from memoryapp.errors import NotFoundError
-from memoryapp.transcript import operations, queries
+from memoryapp.transcript import conversations, operations, queries
 from memoryapp.transcript.models import Conversation, Turn
 
 LAST_YEAR = timezone.now() - timedelta(days=365)
@@ -23,7 +23,7 @@ SAID: dict[str, Any] = {
 
 @pytest.fixture
 def conversation(alice: User) -> Conversation:
-    return operations.start_conversation(alice, now=LAST_YEAR)
+    return conversations.start_conversation(alice, now=LAST_YEAR)
 
 
 def test_it_is_complete_and_dated_when_it_was_said(alice, conversation):

@@ -1,7 +1,6 @@
 """``manage.py demo_data [USER]``: an example in all three memories, to look at; harmless to repeat."""
 
 import json
-from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -25,9 +24,10 @@ from memoryapp.scratchpad import operations as scratchpad
 from memoryapp.scratchpad import pad as pads
 from memoryapp.scratchpad.models import Run, Step
 from memoryapp.scratchpad.pad import Pad
+from memoryapp.transcript import conversations, queries
 from memoryapp.transcript import operations as transcript
-from memoryapp.transcript import queries
-from memoryapp.transcript.models import Conversation, Message, Summary, Turn
+from memoryapp.transcript.models import Conversation, Summary, Turn
+from memoryapp.transcript.summaries import NewSummary, add_summary
 
 
 @dataclass(slots=True)
@@ -110,7 +110,7 @@ def _conversation(talk: Talk, user: User, *, now: datetime, added: _Added) -> Co
         return queries.get_conversation(user.id, first.conversation_id)
     added.conversations += 1
     began_at = now - timedelta(days=talk.exchanges[0].days_ago)
-    return transcript.start_conversation(user, now=began_at, title=talk.title)
+    return conversations.start_conversation(user, now=began_at, title=talk.title)
 
 
 def _remember(fact: Fact, turn: Turn) -> bool:
@@ -183,18 +183,17 @@ def _finished(item: str, pad: Pad) -> Pad:
 
 
 def _summarise(talk: Talk, conversation: Conversation) -> None:
-    covered = queries.turns(conversation.user_id, conversation.id).filter(seq__lte=talk.summarised)
-    transcript.add_summary(
-        conversation,
-        replaces=None,
-        last_seq=talk.summarised,
+    covered = queries.turn_sizes(
+        conversation.user_id, conversation.id, after_seq=0, before_seq=talk.summarised + 1
+    )
+    last = queries.turns(conversation.user_id, conversation.id).get(seq=talk.summarised)
+    new = NewSummary(
+        last_turn_id=last.id,
+        last_seq=last.seq,
         text=talk.summary,
         method=Summary.Method.MODEL,
+        trigger=Summary.Trigger.AFTER_TURN,
         model="example",
-        tokens_before=sum(map(estimate_text, _texts(covered))),
-        tokens_after=estimate_text(talk.summary),
+        tokens_before=sum(turn.tokens for turn in covered),
     )
-
-
-def _texts(turns: Iterable[Turn]) -> list[str]:
-    return [queries.text_of(turn, role) for turn in turns for role in Message.Role]
+    add_summary(conversation, new, replaces=None)

@@ -1,0 +1,115 @@
+"""Writes that grow the tree of turns sideways: asking anew, showing another branch, taking turns off the shown one.
+
+Nothing is destroyed: what leaves the shown branch stays stored, searchable and can be shown again. Each holds the
+conversation's row, as posting and compaction do, and none runs while a reply is being written.
+"""
+
+from datetime import datetime
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+from django.db.models.functions import Now
+
+from memoryapp.accounts.models import User
+from memoryapp.errors import NotFoundError
+from memoryapp.transcript import operations, queries
+from memoryapp.transcript.conversations import ReplyInProgressError
+from memoryapp.transcript.models import Conversation, Message, Turn
+
+
+class NotShownError(ReplyInProgressError):
+    """The turn is not on the shown branch."""
+
+    code = "turn_not_shown"
+
+
+def ask_anew(
+    user: User, turn_id: UUID, *, idempotency_key: str, now: datetime, text: str | None = None
+) -> tuple[Turn, bool]:
+    """A sibling of the turn, queued in its place: with other words (an edit), or the same (another answer).
+
+    Returns (sibling, whether it is new). What followed the turn stays on its own branch. The same key again returns
+    the same sibling. Raises what ``post_turn`` raises, ``ReplyInProgressError``, ``NotShownError``.
+    """
+    turn = queries.get_turn(user.id, turn_id)
+    words = queries.text_of(turn, Message.Role.USER) if text is None else operations.clean_message(text)
+    digest = operations.request_digest(turn_id, words)
+    known = operations.known_turn(user.id, idempotency_key, digest)
+    if known:
+        return known, False
+    try:
+        with transaction.atomic(durable=True):
+            _hold(user.id, turn.conversation_id)
+            known = operations.known_turn(user.id, idempotency_key, digest)
+            if known:  # the same request, committed while this one waited for the row
+                return known, False
+            _require_quiet(turn.conversation_id)
+            _cut(user.id, turn_id)
+            sibling = operations.queue_turn(
+                user,
+                turn.conversation_id,
+                text=words,
+                idempotency_key=idempotency_key,
+                digest=digest,
+                now=now,
+            )
+    except IntegrityError:
+        known = operations.known_turn(user.id, idempotency_key, digest)
+        if known is None:
+            raise
+        return known, False
+    return queries.get_turn(user.id, sibling.id), True
+
+
+def take_off(user_id: UUID, turn_id: UUID) -> Turn:
+    """Take a turn and what follows it off the shown branch; ``show_branch`` of it brings them back.
+
+    A turn that is not on it stays where it is.
+    """
+    turn = queries.get_turn(user_id, turn_id)
+    with transaction.atomic(durable=True):
+        _hold(user_id, turn.conversation_id)
+        if Turn.objects.filter(id=turn_id, is_current=True).exists():
+            _require_quiet(turn.conversation_id)
+            _cut(user_id, turn_id)
+    return queries.get_turn(user_id, turn_id)
+
+
+def show_branch(user_id: UUID, turn_id: UUID) -> Turn:
+    """Show the branch that leads to this turn, and on from it as it was last shown."""
+    turn = queries.get_turn(user_id, turn_id)
+    with transaction.atomic(durable=True):
+        _hold(user_id, turn.conversation_id)
+        _require_quiet(turn.conversation_id)
+        path = queries.branch_through(turn)
+        in_conversation = Turn.objects.filter(user_id=user_id, conversation_id=turn.conversation_id)
+        in_conversation.filter(is_current=True).exclude(id__in=path).update(
+            is_current=False, left_at=Now()
+        )
+        in_conversation.filter(id__in=path).update(is_current=True)
+        Conversation.objects.filter(id=turn.conversation_id).update(last_seq=len(path))
+    return queries.get_turn(user_id, turn_id)
+
+
+def _hold(user_id: UUID, conversation_id: UUID) -> None:
+    held = Conversation.objects.select_for_update().filter(
+        user_id=user_id, id=conversation_id, deleted_at=None
+    )
+    if not held:
+        raise NotFoundError("There is no such conversation.")
+
+
+def _require_quiet(conversation_id: UUID) -> None:
+    if Turn.objects.filter(conversation_id=conversation_id, status__in=Turn.LIVE).exists():
+        raise ReplyInProgressError("Wait until the reply is finished, or stop it first.")
+
+
+def _cut(user_id: UUID, turn_id: UUID) -> None:
+    """The shown branch ends before this turn."""
+    turn = Turn.objects.get(user_id=user_id, id=turn_id)
+    if not turn.is_current:
+        raise NotShownError("This message is not on the shown branch. Show its branch first.")
+    Turn.objects.filter(
+        user_id=user_id, conversation_id=turn.conversation_id, is_current=True, seq__gte=turn.seq
+    ).update(is_current=False, left_at=Now())
+    Conversation.objects.filter(id=turn.conversation_id).update(last_seq=turn.seq - 1)

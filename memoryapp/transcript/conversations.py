@@ -1,0 +1,300 @@
+"""Writes about whole conversations: beginning, naming, putting away, deleting, and copying one up to a turn."""
+
+from collections.abc import Collection
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Now
+from uuid6 import uuid7
+
+from memoryapp.accounts.models import User
+from memoryapp.conf import get_conf
+from memoryapp.errors import InvalidInputError, MemoryAppError, NotFoundError
+from memoryapp.transcript import queries
+from memoryapp.transcript.models import Conversation, Message, PinnedLine, Summary, Turn
+from memoryapp.transcript.operations import clean_title, known_turn, request_digest
+
+COPIED_TURN = (
+    "status", "model", "error_code", "error_message", "input_tokens", "output_tokens", "cache_read_tokens",
+    "cache_creation_tokens", "next_prompt_tokens", "started_at", "finished_at",
+)  # fmt: skip
+SWEPT_AT_ONCE = 500
+
+
+class TemporarySavesNothingError(InvalidInputError):
+    code = "temporary_saves_nothing"
+
+
+class ReplyInProgressError(MemoryAppError):
+    """The conversation is being answered, so its turns stay as they are until the reply has ended."""
+
+    code = "reply_in_progress"
+    http_status = 409
+
+
+def start_conversation(
+    user: User,
+    *,
+    now: datetime,
+    title: str = "",
+    is_temporary: bool = False,
+    use_memory: bool | None = None,
+    save_memory: bool | None = None,
+) -> Conversation:
+    """A new, empty conversation. Left open, the switches are on; in a temporary one both are off.
+
+    Raises ``TemporarySavesNothingError`` when a temporary one is asked to save.
+    """
+    if is_temporary and save_memory:
+        raise _temporary_saves_nothing()
+    title = clean_title(title)
+    return Conversation.objects.create(
+        user=user,
+        title=title,
+        title_source=Conversation.TitleSource.USER if title else Conversation.TitleSource.FIRST_WORDS,
+        updated_at=now,
+        is_temporary=is_temporary,
+        use_memory=not is_temporary if use_memory is None else use_memory,
+        save_memory=not is_temporary if save_memory is None else save_memory,
+    )
+
+
+def change_conversation(
+    user_id: UUID,
+    conversation_id: UUID,
+    *,
+    title: str | None = None,
+    use_memory: bool | None = None,
+    save_memory: bool | None = None,
+    is_pinned: bool | None = None,
+    is_archived: bool | None = None,
+) -> Conversation:
+    """Change what is given. Raises ``TemporarySavesNothingError``; ``InvalidInputError`` for an empty title."""
+    changes: dict[str, object] = {
+        name: value
+        for name, value in (("use_memory", use_memory), ("save_memory", save_memory))
+        if value is not None
+    }
+    for column, wanted in (("pinned_at", is_pinned), ("archived_at", is_archived)):
+        if wanted is not None:
+            changes[column] = Now() if wanted else None
+    if title is not None:
+        changes["title"] = clean_title(title)
+        changes["title_source"] = Conversation.TitleSource.USER
+        if not changes["title"]:
+            raise InvalidInputError("Give the conversation a name, or cancel.")
+    if save_memory and queries.get_conversation(user_id, conversation_id).is_temporary:
+        raise _temporary_saves_nothing()
+    if changes and not _kept(user_id, conversation_id).update(**changes):
+        raise NotFoundError("There is no such conversation.")
+    return queries.get_conversation(user_id, conversation_id)
+
+
+def give_title(conversation_id: UUID, title: str) -> bool:
+    """The title made by the model, unless a person or the model has given one; whether it was taken."""
+    untitled = Conversation.objects.filter(
+        id=conversation_id, title_source=Conversation.TitleSource.FIRST_WORDS
+    )
+    return bool(untitled.update(title=clean_title(title), title_source=Conversation.TitleSource.MODEL))
+
+
+def archive_conversations(
+    user_id: UUID, conversation_ids: Collection[UUID], *, is_archived: bool
+) -> list[UUID]:
+    """Put them away, or bring them back to the list; which of them that changed."""
+    with transaction.atomic(durable=True):
+        changed = _locked(_listed(user_id, conversation_ids).filter(archived_at__isnull=is_archived))
+        Conversation.objects.filter(id__in=changed).update(archived_at=Now() if is_archived else None)
+    return changed
+
+
+def delete_conversation(user_id: UUID, conversation_id: UUID) -> None:
+    """Take it away at once, everywhere; it can be brought back until the sweep deletes it for good.
+
+    A temporary one is gone for good. What was remembered from it stays until that is forgotten. What is deleted
+    already stays so.
+    """
+    with transaction.atomic(durable=True):
+        # A message on its way waits for the row, and then finds nothing to be posted to.
+        temporary = _locked(_kept(user_id, conversation_id).filter(is_temporary=True))
+        Conversation.objects.filter(id__in=temporary).delete()
+    if temporary or delete_conversations(user_id, [conversation_id]):
+        return
+    if not queries.is_restorable(user_id, conversation_id):
+        raise NotFoundError("There is no such conversation.")
+
+
+def delete_conversations(user_id: UUID, conversation_ids: Collection[UUID]) -> list[UUID]:
+    """Take these away, as ``delete_conversation`` does one; which of them were still there."""
+    with transaction.atomic(durable=True):
+        deleted = _locked(_listed(user_id, conversation_ids))
+        Conversation.objects.filter(id__in=deleted).update(deleted_at=Now())
+        live = Turn.objects.filter(conversation__in=deleted, status__in=Turn.LIVE)
+        live.filter(stop_requested_at=None).update(stop_requested_at=Now())
+        # Counts as an attempt, as in ``request_stop``.
+        live.filter(status=Turn.Status.QUEUED).update(
+            status=Turn.Status.CANCELLED, attempt=F("attempt") + 1, finished_at=Now()
+        )
+    return deleted
+
+
+def restore_conversation(user_id: UUID, conversation_id: UUID) -> Conversation:
+    """Undo a deletion. Raises ``NotFoundError`` when it is gone for good."""
+    if not restore_conversations(user_id, [conversation_id]):
+        raise NotFoundError("This chat is gone for good.")
+    return queries.get_conversation(user_id, conversation_id)
+
+
+def restore_conversations(user_id: UUID, conversation_ids: Collection[UUID]) -> list[UUID]:
+    """Undo the deletion of these; which of them could be brought back."""
+    with transaction.atomic(durable=True):
+        restored = _locked(queries.deleted_conversations(user_id).filter(id__in=conversation_ids))
+        Conversation.objects.filter(id__in=restored).update(deleted_at=None)
+    return restored
+
+
+def delete_for_good() -> int:
+    """Rows of conversations whose time to be brought back is over, and of temporary ones left open too long."""
+    conf = get_conf()
+    answering = Turn.objects.filter(conversation=OuterRef("pk"), status__in=Turn.LIVE)
+    over = Conversation.objects.filter(
+        Q(deleted_at__lte=Now() - timedelta(minutes=conf.deleted_conversation_minutes))
+        | Q(is_temporary=True, updated_at__lte=Now() - timedelta(hours=conf.temporary_hours))
+    ).exclude(Exists(answering))
+    with transaction.atomic(durable=True):
+        # Locked, so that nobody brings one back or writes in it between the look and the deletion.
+        doomed = list(over.select_for_update(skip_locked=True).values_list("id", flat=True)[:SWEPT_AT_ONCE])
+        Conversation.objects.filter(id__in=doomed).delete()
+    return len(doomed)
+
+
+def fork_conversation(user: User, turn_id: UUID, *, idempotency_key: str, now: datetime) -> Conversation:
+    """A new conversation that holds copies of everything up to and including this turn, with its summary and pins.
+
+    The same key again returns the same copy; raises ``IdempotencyConflictError`` when it was for another turn,
+    ``ReplyInProgressError`` while a turn of those is being answered.
+    """
+    turn = queries.get_turn(user.id, turn_id)
+    key, digest = f"fork:{idempotency_key}", request_digest(turn_id, "")
+    known = known_turn(user.id, key, digest)
+    if known:
+        return queries.get_conversation(user.id, known.conversation_id)
+    try:
+        copy = _fork(user, turn, idempotency_key=key, digest=digest, now=now)
+    except IntegrityError:  # a double click
+        known = known_turn(user.id, key, digest)
+        if known is None:
+            raise
+        return queries.get_conversation(user.id, known.conversation_id)
+    return queries.get_conversation(user.id, copy.id)
+
+
+def _fork(user: User, turn: Turn, *, idempotency_key: str, digest: str, now: datetime) -> Conversation:
+    with transaction.atomic(durable=True):
+        original = Conversation.objects.select_for_update().get(id=turn.conversation_id)
+        path = queries.path_to(turn)
+        if Turn.objects.filter(id__in=path, status__in=Turn.LIVE).exists():
+            raise ReplyInProgressError("Wait until the reply is finished, or stop it first.")
+        copy = Conversation.objects.create(
+            user=user,
+            title=clean_title(f"{original.title[:190]} (copy)"),
+            title_source=Conversation.TitleSource.USER,
+            updated_at=now,
+            last_seq=turn.seq,
+            use_memory=original.use_memory,
+            save_memory=original.save_memory,
+            is_temporary=original.is_temporary,
+            forked_from=original,
+        )
+        copies = _copy_turns(copy, path)
+        # The last copy answers for the request that made them all.
+        Turn.objects.filter(id=copies[turn.id].id).update(
+            idempotency_key=idempotency_key, request_digest=digest
+        )
+        _copy_messages(copies)
+        _copy_summary(copy, copies)
+        _copy_pinned_lines(copy, copies)
+    return copy
+
+
+def _copy_turns(copy: Conversation, path: list[UUID]) -> dict[UUID, Turn]:
+    """Copies by the id of the original, in order, each below the one before."""
+    copies: dict[UUID, Turn] = {}
+    parent: Turn | None = None
+    for original in Turn.objects.filter(id__in=path).order_by("seq"):
+        parent = Turn(
+            user_id=copy.user_id,
+            conversation=copy,
+            seq=original.seq,
+            parent=parent,
+            idempotency_key=f"fork:{uuid7()}",
+            request_digest=original.request_digest,
+            attempt=1,
+            attempts_left=0,
+            **{name: getattr(original, name) for name in COPIED_TURN},
+        )
+        copies[original.id] = parent
+    Turn.objects.bulk_create(copies.values(), batch_size=500)
+    said = Turn.objects.filter(id__in=path, seq=OuterRef("seq"))
+    Turn.objects.filter(conversation=copy).update(created_at=Subquery(said.values("created_at")[:1]))
+    return copies
+
+
+def _copy_messages(copies: dict[UUID, Turn]) -> None:
+    messages = Message.objects.filter(turn_id__in=copies).only("turn_id", "user_id", "role", "text", "tokens")
+    Message.objects.bulk_create(
+        (
+            Message(user_id=m.user_id, turn=copies[m.turn_id], role=m.role, text=m.text, tokens=m.tokens)
+            for m in messages.iterator(chunk_size=500)
+        ),
+        batch_size=500,
+    )
+    # Said when its turn was: the column fills itself with the moment of the copy.
+    of_turn = Turn.objects.filter(id=OuterRef("turn"))
+    Message.objects.filter(turn__in=copies.values()).update(
+        created_at=Subquery(of_turn.values("created_at")[:1])
+    )
+
+
+def _copy_summary(copy: Conversation, copies: dict[UUID, Turn]) -> None:
+    summary = (
+        Summary.objects.filter(last_turn__in=copies, is_stale=False).order_by("-last_seq", "-version").first()
+    )
+    if summary:
+        summary.last_turn = copies[summary.last_turn_id]
+        summary.pk = summary.id = uuid7()
+        summary.conversation = copy
+        summary.version = 1
+        summary.replaces = None
+        summary.save(force_insert=True)
+
+
+def _copy_pinned_lines(copy: Conversation, copies: dict[UUID, Turn]) -> None:
+    for line in PinnedLine.objects.filter(turn__in=copies).order_by("created_at", "id"):
+        line.pk = line.id = uuid7()
+        line.conversation = copy
+        line.turn = copies[line.turn_id]
+        line.save(force_insert=True)
+
+
+def _listed(user_id: UUID, conversation_ids: Collection[UUID]) -> QuerySet[Conversation]:
+    return Conversation.objects.filter(
+        user_id=user_id, id__in=conversation_ids, is_temporary=False, deleted_at=None
+    )
+
+
+def _locked(rows: QuerySet[Conversation]) -> list[UUID]:
+    """Their ids, locked in one order, so that two changes of the same ones wait for each other."""
+    return list(rows.select_for_update().order_by("id").values_list("id", flat=True))
+
+
+def _kept(user_id: UUID, conversation_id: UUID) -> QuerySet[Conversation]:
+    return Conversation.objects.filter(user_id=user_id, id=conversation_id, deleted_at=None)
+
+
+def _temporary_saves_nothing() -> TemporarySavesNothingError:
+    return TemporarySavesNothingError(
+        "A temporary chat saves nothing. Start an ordinary chat for what should be remembered."
+    )

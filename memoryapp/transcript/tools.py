@@ -1,0 +1,186 @@
+"""The transcript's tool of the model: ``search_conversations``, for what the prompt no longer holds."""
+
+import json
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from memoryapp.errors import InvalidInputError
+from memoryapp.llm.base import ToolDefinition
+from memoryapp.policies.trust import Origin
+from memoryapp.transcript import queries
+from memoryapp.transcript.models import Message, Turn
+from memoryapp.transcript.search import QUERY_MAX_CHARS, FoundMessage, search_messages
+
+MAX_ITEMS = 10
+MAX_TURNS = 10
+QUERY_CHARS = QUERY_MAX_CHARS // 2  # of one question
+ITEM_CHARS = 4_000
+SNIPPET_CHARS = 390  # and an ellipsis on both sides
+CUT = "… [cut; {left:,} more characters]"
+_TURNS = re.compile(r"([0-9]{1,9})(?:\s*[-–]\s*([0-9]{1,9}))?")
+
+
+class SearchConversationsArguments(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    query: Annotated[str, Field(max_length=QUERY_CHARS)] = ""
+    turns: Annotated[str, Field(max_length=30)] = ""
+    limit: Annotated[int, Field(ge=1, le=MAX_ITEMS)] = 5
+
+
+SEARCH_CONVERSATIONS = ToolDefinition(
+    name="search_conversations",
+    description=(
+        "Look up what was said earlier, word for word: by the user or by you, in this conversation (also before the "
+        "summary) or in another one. Use it when a summary leaves something out, or when exact words, numbers, names "
+        "or identifiers matter and are not in front of you; do not guess them. Give either a query or turns. An empty "
+        "list means that it was not said."
+    ),
+    input_schema={
+        "type": "object",
+        "properties": {
+            "query": {
+                "type": "string",
+                "minLength": 1,
+                "maxLength": QUERY_CHARS,
+                "description": (
+                    'The words to find, in the language they were said in. "Quoted words" must stand together, '
+                    "-word must not occur. Rare words find more than a whole question."
+                ),
+            },
+            "turns": {
+                "type": "string",
+                "description": (
+                    "Turns of this conversation to read in full, by the numbers a summary gives: "
+                    f"'84' or '80-84', at most {MAX_TURNS}."
+                ),
+            },
+            "limit": {
+                "type": "integer",
+                "minimum": 1,
+                "maximum": MAX_ITEMS,
+                "description": "How many messages a query finds at most; 5 unless given.",
+            },
+        },
+        "additionalProperties": False,
+    },
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    conversation: str
+    is_this_one: bool
+    turn: int
+    who: str
+    said_at: datetime
+    text: str
+
+
+def run_search_conversations(
+    arguments: SearchConversationsArguments, *, user_id: UUID, conversation_id: UUID, may_search_others: bool
+) -> tuple[str, Origin]:
+    """The result as JSON text, and the weakest origin in it: what the assistant said is only inferred.
+
+    Only what is on the shown branch; of a query's results, nothing of the turns being answered, which the prompt holds.
+    """
+    query = arguments.query.strip()
+    if bool(query) == bool(arguments.turns.strip()):
+        raise InvalidInputError("Give either a query or turns, not both and not neither.")
+    said = (
+        _found(query, arguments.limit, user_id, conversation_id, may_search_others=may_search_others)
+        if query
+        else _read(arguments.turns, user_id, conversation_id)
+    )
+    origin = (
+        Origin.MODEL_INFERRED
+        if any(item.who == Message.Role.ASSISTANT for item in said)
+        else Origin.USER_TYPED
+    )
+    return json.dumps({"items": [_item(item) for item in said]}, ensure_ascii=False), origin
+
+
+def _found(
+    query: str, limit: int, user_id: UUID, conversation_id: UUID, *, may_search_others: bool
+) -> list[_Said]:
+    live = set(
+        queries.turns(user_id, conversation_id).filter(status__in=Turn.LIVE).values_list("seq", flat=True)
+    )
+    hits = search_messages(
+        user_id,
+        query,
+        limit=limit + len(live),  # of a turn being answered there is the user's message only
+        conversation_id=None if may_search_others else conversation_id,
+        only_current=True,
+        snippet_chars=SNIPPET_CHARS,
+    )
+    news = [hit for hit in hits if not (hit.conversation_id == conversation_id and hit.seq in live)]
+    return [_of_hit(hit, conversation_id) for hit in news[:limit]]
+
+
+def _of_hit(hit: FoundMessage, conversation_id: UUID) -> _Said:
+    return _Said(
+        conversation=hit.title,
+        is_this_one=hit.conversation_id == conversation_id,
+        turn=hit.seq,
+        who=hit.role,
+        said_at=hit.said_at,
+        text="".join(text for text, _ in hit.snippet),
+    )
+
+
+def _read(asked: str, user_id: UUID, conversation_id: UUID) -> list[_Said]:
+    first, last = _range(asked)
+    conversation = queries.get_conversation(user_id, conversation_id)
+    turns = queries.turns(user_id, conversation_id).filter(seq__gte=first, seq__lte=last)
+    if not turns:
+        raise InvalidInputError(
+            f"There is no such turn: this conversation has turns 1-{conversation.last_seq}."
+        )
+    return [
+        _Said(
+            conversation=conversation.title,
+            is_this_one=True,
+            turn=turn.seq,
+            who=role,
+            said_at=turn.created_at,
+            text=_cut(text),
+        )
+        for turn in turns
+        for role in (Message.Role.USER, Message.Role.ASSISTANT)
+        if (text := queries.text_of(turn, role))
+    ]
+
+
+def _range(asked: str) -> tuple[int, int]:
+    written = _TURNS.fullmatch(asked.strip())
+    if written is None:
+        raise InvalidInputError("Give turns as one number or a range: '84' or '80-84'.")
+    first = int(written[1])
+    last = int(written[2] or first)
+    if not 0 <= last - first < MAX_TURNS:
+        raise InvalidInputError(f"Give at most {MAX_TURNS} turns, the first before the last: '80-84'.")
+    return first, last
+
+
+def _cut(text: str) -> str:
+    if len(text) <= ITEM_CHARS:
+        return text
+    kept = ITEM_CHARS - len(CUT.format(left=len(text)))
+    return text[:kept] + CUT.format(left=len(text) - kept)
+
+
+def _item(said: _Said) -> dict[str, object]:
+    return {
+        "conversation": said.conversation,
+        "is_this_one": said.is_this_one,
+        "turn": said.turn,
+        "who": said.who,
+        "said_on": said.said_at.date().isoformat(),
+        "text": said.text,
+    }
