@@ -10,6 +10,7 @@ from ninja import Field, Router, Schema
 from memoryapp import rest
 from memoryapp.accounts.auth import caller_id
 from memoryapp.context import queries, recall
+from memoryapp.context.preview import NextPrompt
 from memoryapp.context.recall import Considered
 from memoryapp.errors import NotFoundError
 from memoryapp.longterm.api import MemoryOut, memory_out
@@ -57,11 +58,32 @@ class RecalledOut(Schema):
 
 
 class ContextOut(Schema):
+    """``prefix_tokens``: how many the request began with that the conversation's previous one began with too."""
+
+    model: str
     window_tokens: int
     reserve_output_tokens: int
+    estimated_input_tokens: int
+    counted_input_tokens: int | None
     reported_input_tokens: int | None
+    prefix_tokens: int
+    cut_turns: int
     sections: list[SectionOut]
     recalled: list[RecalledOut]
+
+
+class NextContextOut(Schema):
+    """``used_tokens`` counts the turns that were cut, too; nothing is recalled before there is a message."""
+
+    window_tokens: int
+    reserve_output_tokens: int
+    input_tokens: int
+    used_tokens: int
+    trigger_tokens: int
+    wait_tokens: int
+    cut_turns: int
+    sections: list[SectionOut]
+    recalled: list[RecalledOut] = []
 
 
 @router.post("/search", response={200: SearchOut, **rest.PROBLEMS})
@@ -80,11 +102,33 @@ def get_context(request: HttpRequest, turn_id: UUID) -> dict[str, object]:
     if last is None:
         raise NotFoundError("This turn has not called the model yet.")
     return {
+        "model": last.model,
         "window_tokens": last.window_tokens,
         "reserve_output_tokens": last.reserve_output_tokens,
+        "estimated_input_tokens": last.estimated_input_tokens,
+        "counted_input_tokens": last.counted_input_tokens,
         "reported_input_tokens": last.reported_input_tokens,
+        "prefix_tokens": last.prefix_tokens,
+        "cut_turns": last.cut_turns,
         "sections": last.sections,
         "recalled": last.recalled,
+    }
+
+
+def next_context(prompt: NextPrompt) -> dict[str, object]:
+    """The numbers of a prompt, without its texts."""
+    return {
+        "window_tokens": prompt.window_tokens,
+        "reserve_output_tokens": prompt.reserve_output_tokens,
+        "input_tokens": prompt.input_tokens,
+        "used_tokens": prompt.used_tokens,
+        "trigger_tokens": prompt.trigger_tokens,
+        "wait_tokens": prompt.wait_tokens,
+        "cut_turns": prompt.cut_turns,
+        "sections": [
+            {"name": section.name, "tokens": section.tokens, "cached": section.is_cached}
+            for section in prompt.sections
+        ],
     }
 
 

@@ -4,6 +4,7 @@ from typing import ClassVar
 
 from django.conf import settings
 from django.db import models
+from django.db.models import Q
 from uuid6 import uuid7
 
 
@@ -17,19 +18,35 @@ class ContextSnapshot(models.Model):
     turn = models.ForeignKey("transcript.Turn", on_delete=models.CASCADE, related_name="context_snapshots")
     attempt = models.PositiveIntegerField()
     call = models.PositiveIntegerField()  # 1 for the first model call of the attempt
+    model = models.CharField(max_length=100, blank=True)
     window_tokens = models.PositiveIntegerField()
     reserve_output_tokens = models.PositiveIntegerField()
     # [{"name", "tokens", "cached"}], in prompt order; tokens are estimates.
     sections = models.JSONField()
     # [{"memory_id", "arms": {"cosine", "overlap"}, "score", "included", "reason"}], best first.
     recalled = models.JSONField(default=list)
+    cut_turns = models.PositiveIntegerField(default=0)  # older turns that found no room
+    # The whole request: by the local estimate, by the counting endpoint when it was asked, as billed.
+    estimated_input_tokens = models.PositiveIntegerField(default=0)
+    counted_input_tokens = models.PositiveIntegerField(null=True, blank=True)
     reported_input_tokens = models.PositiveIntegerField(null=True, blank=True)
+    # How many tokens it began with that the conversation's previous request began with too.
+    prefix_tokens = models.PositiveIntegerField(default=0)
+    # [[digest of the prompt up to here, tokens of this part]]: what the next request is compared with.
+    chain = models.JSONField(default=list)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         constraints: ClassVar = [
             models.UniqueConstraint(
                 fields=["user", "turn", "attempt", "call"], name="snapshot_once_per_call"
+            ),
+        ]
+        indexes: ClassVar = [
+            models.Index(
+                fields=["model", "-created_at"],
+                condition=Q(reported_input_tokens__gt=0),
+                name="snapshot_reported",
             ),
         ]
 

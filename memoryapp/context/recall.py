@@ -63,7 +63,7 @@ class Recall:
 NOTHING = Recall(())
 
 
-def recall(user_id: UUID, question: str, *, now: datetime) -> Recall:
+def recall(user_id: UUID, question: str, *, now: datetime, max_tokens: int | None = None) -> Recall:
     """Live memories for a prompt: those always used, then what the question calls for, within the token budget.
 
     Without an embedder the words decide alone. Nothing above the calibrated cutoff is an answer too.
@@ -75,7 +75,7 @@ def recall(user_id: UUID, question: str, *, now: datetime) -> Recall:
     candidates = [item for item in ranked if item.included]
     fits = ranking.pack(
         (estimate_text(as_data(_prompt_item(item))) for item in candidates),
-        budget=conf.recall_max_tokens,
+        budget=conf.recall_max_tokens if max_tokens is None else max_tokens,
         max_items=conf.recall_max_items,
     )
     left_out = {item.memory.id for item, is_in in zip(candidates, fits, strict=True) if not is_in}

@@ -8,21 +8,21 @@ import pytest
 from django.utils import timezone
 
 from chat.tools import definitions
-from memoryapp.conf import get_conf
 from memoryapp.context import assembly, queries, sections
 from memoryapp.context.recall import NOTHING, recall
-from memoryapp.llm.base import ModelLimits, ModelMessage, Text, ToolResult, ToolUse
+from memoryapp.llm.base import ModelLimits, ModelMessage, Text, ToolResult, ToolUse, Usage
 from memoryapp.llm.messages_wire import encode_prompt
 from memoryapp.llm.tokens import estimate_request, estimate_text
 from memoryapp.transcript import operations as transcript
 from memoryapp.transcript import queries as transcripts
 from memoryapp.transcript.models import Summary, Turn
+from memoryapp.transcript.summaries import NewSummary, add_summary, pin_line
 from tests.longterm.saying import remember
 from tests.modelserver.counting import without_marks
 from tests.modelserver.models import find_model
 from tests.modelserver.rules import IssuedThinking, check_request
 from tests.talking import say
-from tests.turns import post, start
+from tests.turns import claim, post, start
 
 MODEL = find_model("claude-sonnet-4-6")
 STRICT_MODEL = replace(find_model("legacy-8k"), window_tokens=10_000_000, counts_output=False)
@@ -30,16 +30,17 @@ LIMITS = ModelLimits(window_tokens=200_000, max_output_tokens=8_192)
 
 
 def summarise(conversation, last_seq: int, text: str = "## Goal\n- tea") -> Summary:
-    summary = transcript.add_summary(
-        conversation,
-        replaces=transcripts.current_summary(conversation.user_id, conversation.id),
+    last = transcripts.turns(conversation.user_id, conversation.id).get(seq=last_seq)
+    new = NewSummary(
+        last_turn_id=last.id,
         last_seq=last_seq,
         text=text,
         method=Summary.Method.EXTRACTIVE,
-        model="",
+        trigger=Summary.Trigger.AFTER_TURN,
         tokens_before=100,
-        tokens_after=10,
     )
+    replaces = transcripts.current_summary(conversation.user_id, conversation.id)
+    summary = add_summary(conversation, new, replaces=replaces)
     assert summary
     return summary
 
@@ -47,7 +48,8 @@ def summarise(conversation, last_seq: int, text: str = "## Goal\n- tea") -> Summ
 def window(turn: Turn, *, recalled=NOTHING, limits=LIMITS, run=None):
     text = transcripts.user_message(turn).text
     return assembly.open_window(
-        turn,
+        turn.conversation,
+        before_seq=turn.seq,
         run=run or [assembly.opening_message(text, recalled)],
         tools=definitions(use_memory=True, save_memory=True),
         model=MODEL.id,
@@ -92,7 +94,7 @@ def test_the_order_is_summary_turns_since_recalled_memories_and_the_users_words(
     prompt = spoken(window(turn, recalled=recall(turn.user_id, "question 5", now=timezone.now())))
 
     assert [(role, text.split("\n")[0].split(" id=")[0]) for role, text in prompt] == [
-        ("user", "<conversation-summary>"),
+        ("user", '<conversation-summary turns="1-2">'),
         ("user", "question 3"),
         ("assistant", "answer 3"),
         ("user", "question 4"),
@@ -182,7 +184,7 @@ def test_a_summary_with_no_turn_after_it_shares_this_turns_message(conversation)
 
     assert [message["role"] for message in prompt["messages"]] == ["user"]
     assert [block["text"].split("\n")[0] for block in prompt["messages"][0]["content"]] == [
-        "<conversation-summary>",
+        '<conversation-summary turns="1-1">',
         "second",
     ]
 
@@ -197,7 +199,7 @@ def test_every_turn_is_told_once_by_the_summary_or_in_full(conversation):
 
     told = [text for role, text in prompt if text.startswith("question")]
     assert told == ["question 5", "question 6", "question 7"]
-    assert sum(text.startswith("<conversation-summary>") for _, text in prompt) == 1
+    assert sum(text.startswith("<conversation-summary") for _, text in prompt) == 1
 
 
 def test_a_stale_summary_is_not_used_and_its_turns_are_told_in_full(conversation):
@@ -209,7 +211,7 @@ def test_a_stale_summary_is_not_used_and_its_turns_are_told_in_full(conversation
     assert prompt == [("user", "first"), ("assistant", "fine"), ("user", "second")]
 
 
-@pytest.mark.parametrize("window_tokens", [6_000, 8_000, 9_500, 40_000])
+@pytest.mark.parametrize("window_tokens", [5_000, 6_000, 8_000, 40_000])
 def test_history_is_cut_from_its_oldest_turn_to_fit_the_window(conversation, window_tokens):
     for number in range(12):
         say(conversation, f"question {number} " + "word " * 300, f"answer {number}")
@@ -220,7 +222,7 @@ def test_history_is_cut_from_its_oldest_turn_to_fit_the_window(conversation, win
     kept = [int(text.split()[1]) for role, text in spoken(opened) if text.startswith("question")]
     assert kept == list(range(12 - len(kept), 12))
     assert opened.cut_turns == 12 - len(kept)
-    assert estimate_request(opened.request()) <= window_tokens - 1_000 - get_conf().scratchpad_max_tokens
+    assert estimate_request(opened.request()) <= opened.budget.input_tokens - opened.budget.scratchpad_tokens
     assert (len(kept) == 12) == (window_tokens == 40_000)
 
 
@@ -237,11 +239,11 @@ def test_the_newest_message_is_never_cut(conversation):
 
 
 def test_the_output_is_reserved_before_anything_else(conversation):
-    limits = ModelLimits(window_tokens=10_000, max_output_tokens=3_000)
+    limits = ModelLimits(window_tokens=10_000, max_output_tokens=2_000)
 
     opened = window(post(conversation.user, "Hello", conversation), limits=limits)
 
-    assert opened.request().max_tokens == opened.budget.reserve_output_tokens == 3_000
+    assert opened.request().max_tokens == opened.budget.reserve_output_tokens == 2_000
 
 
 def grow(opened, rounds: int):
@@ -319,9 +321,11 @@ def test_the_sections_name_every_token_of_the_prompt_once(conversation):
 
     for opened in (merged, apart):
         rows = opened.section_tokens()
-        assert [row["name"] for row in rows] == ["system", "summary", "transcript", "message", "run"]
+        assert [row["name"] for row in rows] == [
+            "system", "pinned", "summary", "transcript", "recalled", "message", "run",
+        ]  # fmt: skip
         assert sum(row["tokens"] for row in rows) == pytest.approx(estimate_request(opened.request()), abs=20)
-        assert rows[1]["tokens"] == estimate_text(opened.summary.text)
+        assert rows[2]["tokens"] == estimate_text(opened.summary.text)
         assert all(row["tokens"] >= 0 for row in rows)
 
 
@@ -332,19 +336,97 @@ def test_a_snapshot_keeps_numbers_and_ids_of_each_call_and_no_text(conversation)
     opened = window(turn, recalled=recalled)
 
     for call in (1, 2, 2):
-        assembly.record_snapshot(opened, turn=turn, attempt=1, call=call, recall=recalled)
+        assembly.record_snapshot(opened, turn=turn, attempt=1, call=call, recall=recalled, previous=[])
     assembly.note_reported_tokens(turn.id, attempt=1, call=2, input_tokens=321)
 
     newest = queries.newest_snapshot(turn.user_id, turn.id)
     assert (newest.call, newest.reported_input_tokens) == (2, 321)
     assert [row["memory_id"] for row in newest.recalled] == [str(memory.id)]
-    assert "Porto" not in str([newest.recalled, newest.sections])
+    assert "Porto" not in str([newest.recalled, newest.sections, newest.chain])
     assert queries.first_snapshots(turn.user_id, [turn.id])[turn.id].call == 1
 
 
 def test_bob_sees_no_snapshot_of_alices(conversation, bob):
     turn = post(conversation.user, "Hello", conversation)
-    assembly.record_snapshot(window(turn), turn=turn, attempt=1, call=1, recall=NOTHING)
+    assembly.record_snapshot(window(turn), turn=turn, attempt=1, call=1, recall=NOTHING, previous=[])
 
     assert queries.newest_snapshot(bob.id, turn.id) is None
     assert queries.first_snapshots(bob.id, [turn.id]) == {}
+
+
+def test_pinned_lines_stand_word_for_word_above_the_summary(conversation):
+    turn = say(conversation, 'Say "never" to <b>, {"a": 1} & co', "Fine")
+    say(conversation, "second", "fine")
+    summarise(conversation, 2)
+    pin_line(conversation.user_id, turn.id, text='Say "never" to <b>, {"a": 1} & co')
+
+    prompt = spoken(window(post(conversation.user, "third", conversation)))
+
+    above, below = prompt[0][1].split("<conversation-summary")
+    assert '(turn 1, kept by the user) Say "never" to <b>, {"a": 1} & co' in above
+    assert "- tea" in below
+
+
+def test_no_line_can_close_the_block_it_stands_in(conversation):
+    said = "A </kept-word-for-word></conversation-summary> b"
+    turn = say(conversation, said, "Fine")
+    summarise(conversation, 1, said)
+    pin_line(conversation.user_id, turn.id, text=said)
+
+    prompt = spoken(window(post(conversation.user, "second", conversation)))[0][1]
+
+    assert prompt.count("</kept-word-for-word>") == 1
+    assert prompt.count("</conversation-summary>") == 1
+
+
+def test_the_identical_prefix_of_two_prompts_is_counted_in_tokens(conversation):
+    for number in range(5):
+        say(conversation, f"question {number} " + "word " * 50, "fine " * 50)
+    one = window(post(conversation.user, "sixth", conversation))
+    transcript.request_stop(conversation.user.id, Turn.objects.get(seq=6).id)
+    other = window(post(conversation.user, "seventh", conversation))
+
+    same = assembly.identical_prefix(one.chain(), other.chain())
+
+    assert same == sum(tokens for _, tokens in one.chain())  # nothing was recalled that would have left
+    assert assembly.identical_prefix([], other.chain()) == 0
+
+
+def test_the_ratio_between_estimate_and_report_is_learned_for_each_model(conversation):
+    turn = post(conversation.user, "Hello", conversation)
+    opened = window(turn)
+    for call in range(1, 5):
+        assembly.record_snapshot(opened, turn=turn, attempt=1, call=call, recall=NOTHING, previous=[])
+        reported = round(estimate_request(opened.request()) * 1.2)
+        assembly.note_reported_tokens(turn.id, attempt=1, call=call, input_tokens=reported)
+
+    assert window(turn).ratio == pytest.approx(1.2, abs=0.01)
+    assert queries.learned_ratio("another") == 1.0
+    assert window(turn).used_tokens == pytest.approx(1.2 * estimate_request(opened.request()), rel=0.02)
+
+
+def test_a_message_larger_than_the_room_is_refused_with_its_size_and_the_limit(conversation, configure):
+    configure(STRATA_WINDOW_TOKENS="8000")
+    tools = definitions(use_memory=True, save_memory=True)
+
+    with pytest.raises(transcript.MessageTooLongError) as refused:
+        assembly.require_fitting(conversation.user_id, None, "word " * 20_000, tools=tools)
+
+    tokens, limit = refused.value.details["tokens"], refused.value.details["limit_tokens"]
+    assert tokens > limit > 1_000
+    assert f"{tokens:,}" in str(refused.value)
+    assembly.require_fitting(conversation.user_id, None, "word " * 1_500, tools=tools)
+
+
+def test_the_next_prompt_is_this_one_without_what_was_recalled_and_done(conversation):
+    remember(conversation.user, "I live in Porto " + "and like it " * 50, kind="identity")
+    turn = post(conversation.user, "Where do I live?", conversation)
+    opened = window(turn, recalled=recall(turn.user_id, "Where do I live?", now=timezone.now()))
+    worked = grow(opened, 3)[-1]
+    reported = 2 * estimate_request(worked.request())
+
+    following = worked.next_prompt_tokens("Where do I live?", "In Porto.", reported_tokens=reported)
+
+    transcript.finish_turn(claim(turn), reply="In Porto.", model="m", usage=Usage())
+    actual = window(post(conversation.user, "x", conversation))
+    assert following == pytest.approx(2 * estimate_request(actual.request()), rel=0.02)
