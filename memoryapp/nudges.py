@@ -16,6 +16,8 @@ logger = logging.getLogger(__name__)
 RUN_TURN = "chat.tasks.run_turn"
 EMBED_MEMORIES = "memoryapp.lifecycle.tasks.embed_memories"
 AFTER_TURN = "memoryapp.lifecycle.tasks.after_turn"
+SUMMARISE_NOW = "memoryapp.lifecycle.tasks.summarise_now"
+SUMMARISE_AGAIN = "memoryapp.lifecycle.tasks.summarise_again"
 
 
 def nudge(task_name: str, row_id: UUID) -> None:

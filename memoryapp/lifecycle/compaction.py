@@ -1,10 +1,15 @@
-"""Rolling the older part of a conversation into its one summary, so that the prompt stays bounded."""
+"""Rolling the older part of a conversation into its one summary, so that the prompt stays bounded.
+
+Safe beside new turns and beside another compaction: it covers finished turns of the shown branch only, and each version
+is added by a compare-and-swap, so that of two passes at once one wins and every turn is covered exactly once.
+"""
 
 import logging
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from uuid import UUID
+
+from django.utils import timezone
 
 from memoryapp.conf import get_conf
 from memoryapp.lifecycle import prompts
@@ -13,175 +18,297 @@ from memoryapp.llm.errors import ModelError
 from memoryapp.llm.registry import get_chat_model
 from memoryapp.llm.tokens import estimate_text
 from memoryapp.policies import compaction as policy
-from memoryapp.policies.budget import newest_that_fit
-from memoryapp.transcript import operations as transcript
+from memoryapp.policies import summaries as form
+from memoryapp.policies.budget import Budget, share_out
+from memoryapp.policies.compaction import Sized
+from memoryapp.policies.summaries import Said
 from memoryapp.transcript import queries
-from memoryapp.transcript.models import Conversation, Summary
+from memoryapp.transcript import summaries as transcript
+from memoryapp.transcript.models import Conversation, PinnedLine, Summary, Turn
 from memoryapp.transcript.queries import SpokenTurn
+from memoryapp.transcript.summaries import NewLine, NewSummary
 
 logger = logging.getLogger(__name__)
 
-SUMMARY_MAX_TOKENS = 2_048
-EXTRACT_CHARS = 240  # of each message, in the extractive fallback
 TRIES = 2  # of the model; then the fallback
-WHAT_WAS_SAID = "## What was said"
-TURN_LINE = "- (turn "
-# What must not be invented: addresses, numbers and identifiers with digits, quotations.
-_ADDRESS = re.compile(r"https?://[^\s<>\"'“”]*[^\s<>\"'“”.,;:!?)\]}*_`]")
-# Latin letters and digits only: scripts without spaces would make one word of a number and its sentence.
-_NUMBER = re.compile(r"[A-Za-z\d_](?:[A-Za-z\d_.,:/-]*[A-Za-z\d_])?")
-_QUOTATION = re.compile(r"[\"“„«]([^\"“”„«»\n]{2,})[\"“”»]")
+MAX_ROUNDS = 8  # versions in one pass: what is left then waits for the next one
+BREAKER_OPEN = "breaker_open"
+SUMMARY_SHARE = 8  # a summary takes at most an eighth of what a prompt may hold
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class Compacted:
+    """What a pass did: how many versions it added, and what the model spent on them."""
+
+    versions: int = 0
+    usage: Usage = Usage()  # noqa: RUF009  # frozen
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
     text: str
     method: Summary.Method
     model: str
+    fallback_reason: str
     usage: Usage
 
 
-def compact_if_due(user_id: UUID, conversation_id: UUID) -> Usage | None:
-    """Fold the oldest turns into the summary when the transcript has outgrown its share of the window.
-
-    Returns what the model spent, or None when nothing was due. Safe beside new turns and beside another compaction:
-    it only ever covers finished turns, and one version per range wins.
-    """
+def compact_after(turn: Turn) -> Compacted:
+    """Compact in the background when the next prompt would reach the trigger share of what a prompt may hold."""
     conf = get_conf()
+    budget = _budget()
+    share = conf.for_model(conf.chat_model).compaction_trigger_share
+    used = turn.next_prompt_tokens
+    current = queries.current_summary(turn.user_id, turn.conversation_id)
+    is_answered_for = bool(current and turn.finished_at and current.created_at > turn.finished_at)
+    if is_answered_for or not policy.is_due(used_tokens=used, input_tokens=budget.input_tokens, share=share):
+        return Compacted()
+    return compact(turn.user_id, turn.conversation_id, used_tokens=used, trigger=Summary.Trigger.AFTER_TURN)
+
+
+def compact(
+    user_id: UUID,
+    conversation_id: UUID,
+    *,
+    trigger: Summary.Trigger,
+    used_tokens: int | None = None,
+    shrunk_to: float = 1.0,
+    cancellation: Cancellation | None = None,
+) -> Compacted:
+    """Fold the oldest turns into the summary until the prompt takes its target share, or nothing is left to fold.
+
+    ``used_tokens``: what the prompt takes now. Without it as much is folded as may be: all but the newest turns.
+    ``shrunk_to``: the share of the window that there is, when the provider has said that it is smaller than it seems.
+    ``cancellation``: whoever waits for it does so no longer; what the model was asked for is then extracted.
+    """
+    conversation = queries.get_conversation(user_id, conversation_id)
+    keep_tokens = _keep_tokens(conversation, used_tokens, shrunk_to=shrunk_to)
+    versions, usage = 0, Usage()
+    for _ in range(MAX_ROUNDS):
+        added = _roll_up(
+            conversation,
+            keep_tokens=keep_tokens,
+            trigger=trigger,
+            cancellation=cancellation or Cancellation(),
+        )
+        if added is None:
+            break
+        versions, usage = versions + 1, usage + added
+    return Compacted(versions, usage)
+
+
+def summarise_again(user_id: UUID, conversation_id: UUID) -> Compacted:
+    """A new version in place of the one in use, of the same turns, made anew from the version before."""
     conversation = queries.get_conversation(user_id, conversation_id)
     current = queries.current_summary(user_id, conversation_id)
-    spoken = _finished_since(conversation, current)
-    used = sum(map(_tokens, spoken)) + (estimate_text(current.text) if current else 0)
-    window = get_chat_model().limits(conf.chat_model).window_tokens
-    if not policy.is_due(used_tokens=used, window_tokens=window, trigger_share=conf.compaction_trigger_share):
-        return None
-    # Giants among the newest turns are folded in as well: kept whole they would push each other out of the window.
-    room = int(conf.compaction_trigger_share * window) // 2
-    fitting = newest_that_fit([_tokens(said) for said in spoken], allowance_tokens=room)
-    keep_turns = min(conf.compaction_keep_turns, max(fitting, 1))
-    last_seq = policy.last_turn_to_cover([said.seq for said in spoken], keep_turns=keep_turns)
+    if current is None:
+        return Compacted()
+    base = queries.summary_base(current)
+    after_seq = base.last_seq if base else 0
+    covered = queries.spoken_turns(
+        user_id, conversation_id, after_seq=after_seq, before_seq=current.last_seq + 1
+    )
+    if not covered:
+        return Compacted()
+    text, drafts = base.text if base else "", []
+    for chunk in _chunks(covered):
+        drafts.append(_draft(conversation, text, chunk, cancellation=Cancellation(), is_asked_for=True))
+        text = drafts[-1].text
+    usage = sum((draft.usage for draft in drafts), Usage())
+    new = NewSummary(
+        last_turn_id=current.last_turn_id,
+        last_seq=current.last_seq,
+        text=text,
+        method=drafts[-1].method,
+        model=drafts[-1].model,
+        fallback_reason=drafts[-1].fallback_reason,
+        trigger=Summary.Trigger.MANUAL,
+        tokens_before=_tokens(covered) + (base.tokens_after if base else 0),
+        usage=usage,
+    )
+    added = transcript.add_summary(conversation, new, replaces=current)
+    return Compacted(int(added is not None), usage)
+
+
+def _roll_up(
+    conversation: Conversation, *, keep_tokens: int, trigger: Summary.Trigger, cancellation: Cancellation
+) -> Usage | None:
+    """Add one version; what it cost, or None when there is nothing to fold or nothing would be gained."""
+    user_id = conversation.user_id
+    current = queries.current_summary(user_id, conversation.id)
+    after_seq = current.last_seq if current else 0
+    sizes = queries.turn_sizes(user_id, conversation.id, after_seq=after_seq)
+    last_seq = policy.last_to_cover(
+        [Sized(size.seq, size.tokens) for size in sizes],
+        keep_tokens=keep_tokens,
+        keep_turns=get_conf().compaction_keep_turns,
+        chunk_tokens=_chunk_tokens(),
+    )
     if last_seq is None:
         return None
-    covered = [said for said in spoken if said.seq <= last_seq]
-    draft = _draft(current, covered)
-    tokens_before = sum(map(_tokens, covered)) + (estimate_text(current.text) if current else 0)
-    transcript.add_summary(
-        conversation,
-        replaces=current,
+    covered = queries.spoken_turns(user_id, conversation.id, after_seq=after_seq, before_seq=last_seq + 1)
+    if not covered or covered[-1].seq != last_seq:
+        return None  # the branch was changed between the two reads
+    draft = _draft(conversation, current.text if current else "", covered, cancellation=cancellation)
+    lines = _lines_to_keep(conversation, covered)
+    tokens_before = _tokens(covered) + (current.tokens_after if current else 0)
+    if estimate_text(draft.text) + sum(estimate_text(line.text) for line in lines) >= tokens_before:
+        return None
+    new = NewSummary(
+        last_turn_id=covered[-1].turn_id,
         last_seq=last_seq,
         text=draft.text,
         method=draft.method,
         model=draft.model,
+        fallback_reason=draft.fallback_reason,
+        trigger=trigger,
         tokens_before=tokens_before,
-        tokens_after=estimate_text(draft.text),
+        usage=draft.usage,
     )
-    return draft.usage
+    added = transcript.add_summary(conversation, new, replaces=current, lines=lines)
+    return draft.usage if added else None
 
 
-def extract(current: Summary | None, covered: Sequence[SpokenTurn]) -> str:
-    """A summary without a model: the first goal, then the beginning of every message, as many of the newest as fit.
-
-    What a model wrote before stays above it as it is. The lines take at most half the room of what they replace.
-    """
-    known = current.text.strip().splitlines() if current else _opening(covered[0])
-    head = [line for line in known if not line.startswith(TURN_LINE)]
-    if WHAT_WAS_SAID not in head:
-        head.append(WHAT_WAS_SAID)
-    old = [line for line in known if line.startswith(TURN_LINE)]
-    lines = [*old, *(line for said in covered for line in _extracted(said))]
-    sizes = [estimate_text(line) + 1 for line in lines]
-    replaced_tokens = sum(sizes[: len(old)]) + sum(map(_tokens, covered))
-    kept = newest_that_fit(sizes, allowance_tokens=min(SUMMARY_MAX_TOKENS, replaced_tokens // 2))
-    return "\n".join([*head, *lines[len(lines) - kept :]])
-
-
-def is_faithful(summary: str, source: str, *, tokens_before: int) -> bool:
-    """Whether a model's summary of ``source`` may be used: it has sections, is shorter, and invents nothing checkable.
-
-    Checked are addresses, numbers, identifiers with digits, and quotations: each stands in the source, as a whole.
-    """
-    if not summary.strip() or "## " not in summary or estimate_text(summary) >= tokens_before:
-        return False
-    addresses = set(_ADDRESS.findall(source))
-    if not addresses.issuperset(_ADDRESS.findall(summary)):
-        return False
-    known = set(_pieces(source))
-    if not known.issuperset(piece for piece in _pieces(summary) if any(map(str.isdigit, piece))):
-        return False
-    words = " ".join(source.split())
-    return all(" ".join(quoted.split()) in words for quoted in _QUOTATION.findall(summary))
-
-
-def _pieces(text: str) -> Iterator[str]:
-    """Words and numbers, whole and in parts: "2026-03-01" is also "2026"; "1041" is not "104"."""
-    for match in _NUMBER.finditer(text):
-        yield match.group()
-        yield from re.split(r"[.,:/-]", match.group())
+def _draft(
+    conversation: Conversation,
+    previous: str,
+    covered: Sequence[SpokenTurn],
+    *,
+    cancellation: Cancellation,
+    is_asked_for: bool = False,
+) -> _Draft:
+    """A checked summary by the model, tried twice; else one made without it, with the reason why."""
+    conf = get_conf()
+    told = _told(conversation, previous, covered)
+    tokens_before = _tokens(covered) + estimate_text(previous)
+    reason, spent = "", Usage()
+    may_ask = conf.model_summaries and get_chat_model().name != "offline"
+    if may_ask and not is_asked_for and _is_breaker_open(conversation):
+        reason = BREAKER_OPEN
+    elif may_ask:
+        for _ in range(TRIES):
+            try:
+                answer, usage = _asked(told, cancellation)
+            except ModelError as error:
+                reason = error.code
+                break
+            spent += usage
+            text = form.prepared(answer)
+            reason = form.fault(text, told, tokens_before=tokens_before, max_tokens=_summary_tokens())
+            if not reason:
+                return _Draft(text, Summary.Method.MODEL, conf.cheap_model, "", spent)
+        logger.warning("Conversation %s is summarised without the model: %s", conversation.id, reason)
+    said = [Said(turn.seq, turn.user_text, turn.reply) for turn in covered]
+    text = form.extract(previous, said, max_tokens=min(_summary_tokens(), max(tokens_before // 2, 1)))
+    return _Draft(text, Summary.Method.EXTRACTIVE, "", reason, spent)
 
 
-def _draft(current: Summary | None, covered: Sequence[SpokenTurn]) -> Draft:
-    told = _told(current, covered)
-    tokens_before = sum(map(_tokens, covered)) + (estimate_text(current.text) if current else 0)
-    spent = Usage()
-    for _ in range(TRIES if get_chat_model().name != "offline" else 0):
-        try:
-            text, usage = _asked(told)
-        except ModelError as error:
-            logger.warning("Compaction falls back to extraction: %s", error.code)
-            break
-        spent += usage
-        if is_faithful(text, told, tokens_before=tokens_before):
-            return Draft(text, Summary.Method.MODEL, get_conf().cheap_model, spent)
-    return Draft(extract(current, covered), Summary.Method.EXTRACTIVE, "", spent)
-
-
-def _told(current: Summary | None, covered: Sequence[SpokenTurn]) -> str:
-    parts = [f"<summary-so-far>\n{current.text}\n</summary-so-far>"] if current else []
-    parts += [f'<turn n="{s.seq}">\nUser: {s.user_text}\n\nAssistant: {s.reply}\n</turn>' for s in covered]
-    return "\n\n".join(parts)
-
-
-def _asked(told: str) -> tuple[str, Usage]:
+def _asked(told: str, cancellation: Cancellation) -> tuple[str, Usage]:
+    """The model's answer; empty unless it ended by itself: a cut one, or a call of a tool, is none."""
     request = ModelRequest(
         model=get_conf().cheap_model,
         system=prompts.COMPACTION,
         messages=(ModelMessage("user", (Text(told),)),),
         tools=(),
-        max_tokens=SUMMARY_MAX_TOKENS,
+        max_tokens=_summary_tokens(),
     )
-    for event in get_chat_model().stream(request, Cancellation()):
+    for event in get_chat_model().stream(request, cancellation):
         if isinstance(event, Completed):
             is_whole = event.reply.stop_reason == "end_turn"
             return (event.reply.text if is_whole else ""), event.reply.usage
     raise AssertionError
 
 
-def _finished_since(conversation: Conversation, current: Summary | None) -> Sequence[SpokenTurn]:
-    """The unbroken row of finished turns after the summary: a turn that still runs ends it."""
-    after = current.last_seq if current else 0
-    spoken = queries.spoken_turns(
-        conversation.user_id, conversation.id, after_seq=after, before_seq=conversation.last_seq + 1
+def _told(conversation: Conversation, previous: str, covered: Sequence[SpokenTurn]) -> str:
+    kept = queries.pinned_lines(conversation.user_id, conversation.id)
+    lines = "\n".join(f"- {line.text}" for line in kept)
+    parts = [f"<kept-verbatim-elsewhere>\n{lines}\n</kept-verbatim-elsewhere>"] if lines else []
+    parts += [f"<summary-so-far>\n{previous}\n</summary-so-far>"] if previous else []
+    parts += [f'<turn n="{s.seq}">\nUser: {s.user_text}\n\nAssistant: {s.reply}\n</turn>' for s in covered]
+    return "\n\n".join([*parts, prompts.COMPACT_NOW])
+
+
+def _lines_to_keep(conversation: Conversation, covered: Sequence[SpokenTurn]) -> list[NewLine]:
+    """The first goal and the rules that the user stated, word for word, as far as there is room for them."""
+    kept = list(queries.pinned_lines(conversation.user_id, conversation.id))
+    known = {line.text for line in kept}
+    room = transcript.pinned_limit_tokens() - sum(estimate_text(line.text) for line in kept)
+    lines: list[NewLine] = []
+    for line in _candidates(covered):
+        tokens = estimate_text(line.text)
+        if line.text not in known and tokens <= room:
+            lines.append(line)
+            known.add(line.text)
+            room -= tokens
+    return lines
+
+
+def _candidates(covered: Sequence[SpokenTurn]) -> Iterator[NewLine]:
+    if covered[0].seq == 1:
+        yield NewLine(covered[0].turn_id, PinnedLine.Kind.GOAL, form.goal(covered[0].user_text))
+    for said in covered:
+        for rule in form.constraints(said.user_text):
+            yield NewLine(said.turn_id, PinnedLine.Kind.CONSTRAINT, rule)
+
+
+def _is_breaker_open(conversation: Conversation) -> bool:
+    versions = queries.summaries(conversation.user_id, conversation.id).exclude(method=Summary.Method.EDITED)
+    tried = versions.exclude(fallback_reason=BREAKER_OPEN).values_list("fallback_reason", "created_at")
+    return policy.is_breaker_open(
+        list(tried[: policy.FALLBACKS_IN_A_ROW]),
+        now=timezone.now(),
+        minutes=get_conf().compaction_breaker_minutes,
     )
-    return [said for place, said in enumerate(spoken, start=after + 1) if said.seq == place]
 
 
-def _tokens(said: SpokenTurn) -> int:
-    return estimate_text(said.user_text) + estimate_text(said.reply)
+def _keep_tokens(conversation: Conversation, used_tokens: int | None, *, shrunk_to: float) -> int:
+    """How much of the newest turns may stay, so that with the rest of the prompt they take the target share."""
+    budget = _budget()
+    conf = get_conf()
+    # Below the trigger in any case, or one pass would call for the next.
+    share = min(conf.compaction_target_share, conf.for_model(conf.chat_model).compaction_trigger_share / 2)
+    target = int(share * shrunk_to * budget.input_tokens)
+    if used_tokens is None:
+        return target
+    current = queries.current_summary(conversation.user_id, conversation.id)
+    after_seq = current.last_seq if current else 0
+    sizes = queries.turn_sizes(conversation.user_id, conversation.id, after_seq=after_seq)
+    others = used_tokens - sum(size.tokens for size in sizes) - (current.tokens_after if current else 0)
+    return max(target - max(others, 0) - _summary_tokens(), 0)
 
 
-def _opening(first: SpokenTurn) -> list[str]:
-    return ["## Goal", f"- {_beginning(first.user_text)}"]
-
-
-def _extracted(said: SpokenTurn) -> list[str]:
-    lines = [f"{TURN_LINE}{said.seq}) The user said: {_beginning(said.user_text)}"]
-    return (
-        [*lines, f"{TURN_LINE}{said.seq}) The assistant said: {_beginning(said.reply)}"]
-        if said.reply
-        else lines
+def _budget() -> Budget:
+    conf = get_conf()
+    limits = get_chat_model().limits(conf.chat_model)
+    return share_out(
+        window_tokens=limits.window_tokens,
+        max_output_tokens=min(conf.max_output_tokens, limits.max_output_tokens),
+        fixed_tokens=0,
+        scratchpad_tokens=0,
     )
 
 
-def _beginning(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= EXTRACT_CHARS else text[:EXTRACT_CHARS].rsplit(" ", 1)[0] + " …"
+def _summary_tokens() -> int:
+    return min(get_conf().summary_max_tokens, _budget().input_tokens // SUMMARY_SHARE)
+
+
+def _chunk_tokens() -> int:
+    """What one call of the summarising model is given at most: half its window, so that estimates may be off."""
+    return get_chat_model().limits(get_conf().cheap_model).window_tokens // 2
+
+
+def _chunks(covered: Sequence[SpokenTurn]) -> Iterator[list[SpokenTurn]]:
+    chunk: list[SpokenTurn] = []
+    size = 0
+    for said in covered:
+        tokens = _tokens([said])
+        if chunk and size + tokens > _chunk_tokens():
+            yield chunk
+            chunk, size = [], 0
+        chunk.append(said)
+        size += tokens
+    yield chunk
+
+
+def _tokens(covered: Sequence[SpokenTurn]) -> int:
+    return sum(estimate_text(said.user_text) + estimate_text(said.reply) for said in covered)

@@ -15,6 +15,7 @@ class LifecycleRun(models.Model):
         COMPACTION = "compaction"
         PROMOTION = "promotion"
         EXPIRY = "expiry"
+        TITLE = "title"
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     # None: a sweep over everyone's rows.

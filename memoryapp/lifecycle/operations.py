@@ -1,14 +1,15 @@
 """The job log."""
 
 from collections.abc import Callable
-from datetime import datetime
 from uuid import UUID
 
 from django.utils import timezone
 
 from memoryapp.errors import MemoryAppError
+from memoryapp.lifecycle.compaction import Compacted
 from memoryapp.lifecycle.models import LifecycleRun
-from memoryapp.llm.base import Usage
+from memoryapp.lifecycle.titling import Titled
+from memoryapp.transcript.models import Conversation, Turn
 
 
 def logged(
@@ -33,16 +34,37 @@ def logged(
     return rows
 
 
-def note_compaction(*, user_id: UUID, conversation_id: UUID, started_at: datetime, usage: Usage) -> None:
-    _note(
-        LifecycleRun.Job.COMPACTION,
-        user_id=user_id,
-        subject_id=conversation_id,
-        started_at=started_at,
-        rows=1,
-        input_tokens=usage.total_input_tokens,
-        output_tokens=usage.output_tokens,
-    )
+def compacted(conversation: Conversation, work: Callable[[], Compacted]) -> Compacted:
+    """Run a compaction and keep a line about it, unless it changed nothing."""
+    started_at = timezone.now()
+    done = work()
+    if done.versions:
+        _note(
+            LifecycleRun.Job.COMPACTION,
+            user_id=conversation.user_id,
+            subject_id=conversation.id,
+            started_at=started_at,
+            rows=done.versions,
+            input_tokens=done.usage.total_input_tokens,
+            output_tokens=done.usage.output_tokens,
+        )
+    return done
+
+
+def titled(turn: Turn, work: Callable[[], Titled | None]) -> None:
+    """Give a title and keep a line about what it cost, unless nobody was asked."""
+    started_at = timezone.now()
+    done = work()
+    if done:
+        _note(
+            LifecycleRun.Job.TITLE,
+            user_id=turn.user_id,
+            subject_id=turn.conversation_id,
+            started_at=started_at,
+            rows=int(bool(done.title)),
+            input_tokens=done.usage.total_input_tokens,
+            output_tokens=done.usage.output_tokens,
+        )
 
 
 def _note(job: LifecycleRun.Job, **values: object) -> None:

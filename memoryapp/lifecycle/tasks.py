@@ -1,6 +1,7 @@
 """Celery, queue "memory": everything that happens to memory after a commit. Ids only; safe to run twice."""
 
 import logging
+from collections.abc import Callable
 from uuid import UUID
 
 from celery import shared_task
@@ -8,12 +9,15 @@ from django.core.exceptions import ObjectDoesNotExist
 from django.utils import timezone
 
 from memoryapp.embeddings.base import EmbedderUnavailable
-from memoryapp.lifecycle import compaction, embedding, operations, promotion
+from memoryapp.lifecycle import compaction, embedding, operations, promotion, titling
+from memoryapp.lifecycle.compaction import Compacted
 from memoryapp.lifecycle.models import LifecycleRun
 from memoryapp.longterm import operations as longterm
 from memoryapp.longterm import queries as memories
 from memoryapp.scratchpad import operations as scratchpad
+from memoryapp.transcript import conversations
 from memoryapp.transcript import queries as transcript
+from memoryapp.transcript.models import Conversation, Summary
 
 logger = logging.getLogger(__name__)
 
@@ -41,21 +45,38 @@ def after_turn(turn_id: str) -> None:
             user_id=turn.user_id,
             subject_id=turn.id,
         )
-    started_at = timezone.now()
-    usage = compaction.compact_if_due(turn.user_id, turn.conversation_id)
-    if usage is not None:
-        operations.note_compaction(
-            user_id=turn.user_id, conversation_id=turn.conversation_id, started_at=started_at, usage=usage
-        )
+    operations.titled(turn, lambda: titling.give_title_if_due(turn))
+    operations.compacted(turn.conversation, lambda: compaction.compact_after(turn))
+
+
+@shared_task
+def summarise_now(conversation_id: str) -> None:
+    """A person asks for it: fold all but the newest turns into the summary."""
+    _on_request(
+        conversation_id,
+        lambda it: compaction.compact(it.user_id, it.id, trigger=Summary.Trigger.MANUAL),
+    )
+
+
+@shared_task
+def summarise_again(conversation_id: str) -> None:
+    """A person asks for it: make the summary in use anew."""
+    _on_request(conversation_id, lambda it: compaction.summarise_again(it.user_id, it.id))
+
+
+def _on_request(conversation_id: str, work: Callable[[Conversation], Compacted]) -> None:
+    conversation = transcript.conversation_for_worker(UUID(conversation_id))
+    if conversation:
+        operations.compacted(conversation, lambda: work(conversation))
 
 
 @shared_task
 def sweep() -> None:
-    """Once a minute: delete what has faded, drop old run records, embed what is left behind.
+    """Once a minute: delete what has faded, been deleted or was temporary, drop old run records, embed the backlog.
 
     Each for itself: what one person's rows do to one of them must not stop the others.
     """
-    for job in (_delete_faded, _drop_run_records, _embed_backlog):
+    for job in (_delete_faded, _delete_conversations, _drop_run_records, _embed_backlog):
         try:
             job()
         except Exception:  # the edge of a job
@@ -64,6 +85,10 @@ def sweep() -> None:
 
 def _delete_faded() -> None:
     operations.logged(LifecycleRun.Job.EXPIRY, longterm.delete_faded)
+
+
+def _delete_conversations() -> None:
+    operations.logged(LifecycleRun.Job.EXPIRY, conversations.delete_for_good)
 
 
 def _drop_run_records() -> None:

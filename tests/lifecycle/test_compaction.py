@@ -4,20 +4,22 @@ import itertools
 
 import pytest
 
-from memoryapp.lifecycle.compaction import compact_if_due, extract, is_faithful
+from memoryapp.lifecycle.compaction import Compacted, compact_after, summarise_again
 from memoryapp.lifecycle.models import LifecycleRun
-from memoryapp.lifecycle.tasks import after_turn
+from memoryapp.lifecycle.tasks import after_turn, summarise_now
 from memoryapp.llm.tokens import estimate_text
 from memoryapp.transcript import operations as transcript
 from memoryapp.transcript import queries
+from memoryapp.transcript import summaries as transcript_summaries
 from memoryapp.transcript.models import Message, Summary, Turn
 from tests.modelserver import calls, fails, reply
 from tests.talking import say
-from tests.turns import COMMITTED, at_once, claim, post, start
+from tests.turns import COMMITTED, at_once, claim, fresh, post, start
 
 FAITHFUL = "## Goal\n- Plan the trip\n## Facts and decisions\n- The train at 7:40 costs 129 euros."
-# Of 4,000 tokens 60 % are 2,400: the padding makes each turn about 310.
+# Of 6,000 tokens 1,500 are the reply's; 60 % of the rest are 2,700, and the padding makes each turn about 310.
 PADDING = "word " * 100
+FIXED = 300  # system and tools of a prompt
 
 
 @pytest.fixture
@@ -28,13 +30,13 @@ def conversation(alice):
 @pytest.fixture
 def small_window(configure):
     """The offline responder, in the smallest window there is."""
-    configure(STRATA_WINDOW_TOKENS="4000")
+    configure(STRATA_WINDOW_TOKENS="6000")
 
 
 @pytest.fixture
 def small_model(configure, model):
-    """A real model by the strict server, in a window of 8,000 tokens, of which a quarter triggers."""
-    configure(STRATA_CHAT_MODEL="tiny-8k", STRATA_COMPACTION_TRIGGER_SHARE="0.3")
+    """A real model by the strict server, in a window of 8,000 tokens, of which 2,400 trigger."""
+    configure(STRATA_CHAT_MODEL="tiny-8k", STRATA_COMPACTION_TRIGGER_SHARE="0.4")
     return model
 
 
@@ -45,8 +47,20 @@ def talk(conversation, turns: int) -> None:
         say(conversation, text, f"Answer {number}: the train at 7:40 costs 129 euros. {PADDING}")
 
 
-def compact(conversation):
-    return compact_if_due(conversation.user_id, conversation.id)
+def note_prompt(conversation) -> Turn:
+    """The newest finished turn, told what the next prompt takes: what is fixed, the summary, the turns since."""
+    current = queries.current_summary(conversation.user_id, conversation.id)
+    sizes = queries.turn_sizes(
+        conversation.user_id, conversation.id, after_seq=current.last_seq if current else 0
+    )
+    used = FIXED + (current.tokens_after if current else 0) + sum(size.tokens for size in sizes)
+    last = queries.turns(conversation.user_id, conversation.id).exclude(status__in=Turn.LIVE).last()
+    Turn.objects.filter(id=last.id).update(next_prompt_tokens=used)
+    return fresh(last)
+
+
+def compact(conversation) -> Compacted:
+    return compact_after(note_prompt(conversation))
 
 
 def summaries(conversation) -> list[Summary]:
@@ -54,20 +68,21 @@ def summaries(conversation) -> list[Summary]:
 
 
 def test_nothing_happens_below_the_share_of_the_window(conversation, small_window):
-    talk(conversation, 7)
+    talk(conversation, 6)
 
-    assert compact(conversation) is None
+    assert compact(conversation) == Compacted()
     assert summaries(conversation) == []
 
 
 def test_past_it_all_but_the_newest_turns_are_covered(conversation, small_window, configure):
-    configure(STRATA_WINDOW_TOKENS="4000", STRATA_COMPACTION_KEEP_TURNS="2")
-    talk(conversation, 9)
+    configure(STRATA_WINDOW_TOKENS="20000", STRATA_COMPACTION_KEEP_TURNS="2")
+    talk(conversation, 45)
 
-    assert compact(conversation) is not None
+    assert compact(conversation).versions == 2
 
-    (summary,) = summaries(conversation)
-    assert (summary.version, summary.last_seq, summary.method) == (1, 7, "extractive")
+    summary = summaries(conversation)[0]
+    assert (summary.version, summary.last_seq, summary.method) == (2, 43, "extractive")
+    assert (summary.trigger, summary.fallback_reason) == ("after_turn", "")
     assert summary.tokens_after == estimate_text(summary.text) < summary.tokens_before
 
 
@@ -85,7 +100,7 @@ def test_once_compacted_it_is_not_due_again(conversation, small_window):
     talk(conversation, 9)
     compact(conversation)
 
-    assert compact(conversation) is None
+    assert compact(conversation) == Compacted()
     assert len(summaries(conversation)) == 1
 
 
@@ -116,8 +131,8 @@ def test_however_often_it_is_rolled_forward_goal_and_newest_stay_and_it_does_not
     newest = summaries(conversation)[0]
     assert newest.text.startswith("## Goal\n- Plan the trip, part 1:")
     assert f"(turn {newest.last_seq}) The assistant said" in newest.text
-    assert "(turn 1)" not in newest.text
-    assert max(sizes) < 2_500
+    assert "(turn 2)" not in newest.text
+    assert max(sizes) <= 4_500 // 8
 
 
 def test_giants_among_the_newest_turns_do_not_push_each_other_out_unsummarised(conversation, small_window):
@@ -126,7 +141,7 @@ def test_giants_among_the_newest_turns_do_not_push_each_other_out_unsummarised(c
 
     compact(conversation)
 
-    assert [summary.last_seq for summary in summaries(conversation)] == [2]
+    assert summaries(conversation)[0].last_seq == 2
 
 
 def test_a_turn_that_runs_ends_what_can_be_covered(conversation, small_window):
@@ -142,7 +157,7 @@ def test_turns_that_failed_are_covered_with_what_was_said(conversation, small_wi
     talk(conversation, 8)
     say(conversation, "Plan it again", "I was abou", status=Turn.Status.FAILED)
     say(conversation, "Once more", "", status=Turn.Status.CANCELLED)
-    talk(conversation, 6)
+    talk(conversation, 3)
 
     compact(conversation)
 
@@ -166,7 +181,7 @@ def test_a_model_writes_the_summary_without_tools_and_from_exactly_the_covered_t
     talk(conversation, 10)
     small_model.script(reply(FAITHFUL))
 
-    usage = compact(conversation)
+    usage = compact(conversation).usage
 
     (summary,) = summaries(conversation)
     assert (summary.text, summary.method, summary.model) == (FAITHFUL, "model", "claude-haiku-5-5")
@@ -185,7 +200,7 @@ def test_the_next_summary_is_made_from_the_last_one_and_the_turns_since(conversa
 
     second, first = summaries(conversation)
     told = small_model.calls[-1].body["messages"][0]["content"][0]["text"]
-    assert told.startswith(f"<summary-so-far>\n{FAITHFUL}\n</summary-so-far>")
+    assert f"<summary-so-far>\n{FAITHFUL}\n</summary-so-far>" in told
     assert [n for n in range(1, 21) if f'<turn n="{n}">' in told] == list(
         range(first.last_seq + 1, second.last_seq + 1)
     )
@@ -211,12 +226,14 @@ def test_an_unfaithful_summary_is_asked_for_once_more_and_then_done_without_the_
     talk(conversation, 10)
     small_model.script(reply(text), reply(text))
 
-    usage = compact(conversation)
+    usage = compact(conversation).usage
 
     (summary,) = summaries(conversation)
     assert (summary.method, summary.model) == ("extractive", "")
     assert len(small_model.calls) == 2
     assert usage.total_input_tokens > 2_000  # what both tries cost
+    assert summary.input_tokens == usage.total_input_tokens
+    assert summary.fallback_reason
 
 
 def test_the_second_try_may_do_better(conversation, small_model):
@@ -267,17 +284,17 @@ def test_a_turn_that_ends_while_the_model_writes_is_told_after_the_summary(
     talk(conversation, 10)
     late = post(conversation.user, "one more", conversation)
     small_model.script(reply(FAITHFUL))
-    add_summary = transcript.add_summary
+    add_summary = transcript_summaries.add_summary
 
     def end_a_turn_first(*args, **values):
-        held = claim(late)
-        transcript.fail_turn(held, status=Turn.Status.CANCELLED, partial_text="")
+        if fresh(late).status == Turn.Status.QUEUED:
+            transcript.fail_turn(claim(late), status=Turn.Status.CANCELLED, partial_text="")
         return add_summary(*args, **values)
 
-    monkeypatch.setattr(transcript, "add_summary", end_a_turn_first)
+    monkeypatch.setattr(transcript_summaries, "add_summary", end_a_turn_first)
     compact(conversation)
 
-    (summary,) = summaries(conversation)
+    summary = summaries(conversation)[0]
     rest = queries.spoken_turns(
         conversation.user_id, conversation.id, after_seq=summary.last_seq, before_seq=99
     )
@@ -288,7 +305,7 @@ def test_the_job_log_says_what_it_cost_and_nothing_of_what_was_said(conversation
     talk(conversation, 10)
     small_model.script(reply(FAITHFUL))
 
-    after_turn(str(conversation.turns.last().id))
+    after_turn(str(note_prompt(conversation).id))
 
     run = LifecycleRun.objects.get(job="compaction")
     assert (run.user_id, run.subject_id) == (conversation.user_id, conversation.id)
@@ -297,35 +314,132 @@ def test_the_job_log_says_what_it_cost_and_nothing_of_what_was_said(conversation
     assert "train" not in str(LifecycleRun.objects.values())
 
 
-@pytest.mark.parametrize(
-    ("summary", "source", "is_allowed"),
-    [
-        ("## Goal\n- Ship on 2026-03-01", "We ship on 2026-03-01.", True),
-        ("## Goal\n- Ship in 2026", "We ship on 2026-03-01.", True),
-        ("## Goal\n- Invoice 104", "Invoice 1041 and 1042.", False),
-        ("## Goal\n- Invoice 1041", "Invoice (1041), 1042.", True),
-        ("## Goal\n- See https://a.example/x.", "Look at (https://a.example/x), please", True),
-        ("## Goal\n- See https://a.example/", "Look at https://a.example/x", False),
-        ("## Goal\n- The user said “never touch prod”", "Please never  touch\nprod again", True),
-        ("## Goal\n- The user said “always touch prod”", "Please never touch prod", False),
-        ("## Goal\n- INC-20817", "Ticket inc-20817", False),
-        ("## Goal\n- 茶を3杯", "茶を3杯飲みます。", True),
-        ("## Goal\n- v1.10.2", "v1.10.2 is out", True),
-    ],
-)
-def test_what_counts_as_invented(summary, source, is_allowed):
-    assert is_faithful(summary, source, tokens_before=10_000) is is_allowed
+# Visible and bounded: what people and later turns can rely on.
 
 
-def test_an_extract_above_a_models_summary_leaves_it_as_it_is(conversation, small_model):
+def kept_lines(conversation) -> list[tuple[str, str]]:
+    lines = queries.pinned_lines(conversation.user_id, conversation.id)
+    return [(line.kind, line.text) for line in lines]
+
+
+def test_the_first_goal_and_the_users_rules_are_kept_word_for_word(conversation, small_window):
+    say(conversation, "Help me to plan a trip to Lisbon. " + PADDING, "Gladly. " + PADDING)
+    say(conversation, f"Never book anything on a Sunday. {PADDING}", "Understood. " + PADDING)
+    talk(conversation, 9)
+
+    compact(conversation)
+
+    kinds = dict(kept_lines(conversation))
+    assert kinds["constraint"] == "Never book anything on a Sunday."
+    assert kinds["goal"].startswith("Help me to plan a trip to Lisbon. word")
+
+
+def test_a_rule_that_was_taken_off_is_not_kept_again(conversation, small_window):
+    say(conversation, f"Never book anything on a Sunday. {PADDING}", "Understood. " + PADDING)
+    talk(conversation, 9)
+    compact(conversation)
+    (rule,) = queries.pinned_lines(conversation.user_id, conversation.id).filter(kind="constraint")
+
+    transcript_summaries.unpin_line(conversation.user_id, rule.id)
+    talk(conversation, 9)
+    compact(conversation)
+
+    assert "constraint" not in dict(kept_lines(conversation))
+
+
+def test_kept_lines_never_outgrow_their_room_and_none_that_is_kept_is_dropped(conversation, configure):
+    configure(STRATA_WINDOW_TOKENS="6000", STRATA_PINNED_MAX_TOKENS="100")
+    before: set[str] = set()
+    for number in range(1, 40):
+        say(conversation, f"Never use tool number {number}, whatever happens. {PADDING}", PADDING)
+        compact(conversation)
+        now = {text for _, text in kept_lines(conversation)}
+        assert before <= now
+        assert sum(map(estimate_text, now)) <= 100
+        before = now
+
+    assert before
+
+
+def test_the_model_is_told_what_is_kept_elsewhere(conversation, small_model):
+    say(conversation, f"Never book anything on a Sunday. {PADDING}", PADDING)
+    small_model.script(reply("## User constraints\n- no bookings"))
+    talk(conversation, 12)
+    compact(conversation)
+    small_model.script(reply("## User constraints\n- no bookings"))
+    talk(conversation, 12)
+    compact(conversation)
+
+    told = small_model.calls[-1].body["messages"][0]["content"][0]["text"]
+    assert "- Never book anything on a Sunday." in told.split("</kept-verbatim-elsewhere>")[0]
+
+
+def test_after_three_failures_in_a_row_the_model_is_left_alone_for_a_while(conversation, small_model):
+    for _ in range(3):
+        talk(conversation, 10)
+        small_model.script(reply("no sections"), reply("no sections"))
+        compact(conversation)
+    asked = len(small_model.calls)
+
     talk(conversation, 10)
+    compact(conversation)
+
+    assert asked == 6
+    assert len(small_model.calls) == 6
+    assert summaries(conversation)[0].fallback_reason == "breaker_open"
+
+
+def test_a_pass_repeats_until_the_prompt_is_back_at_its_target(conversation, configure):
+    configure(STRATA_WINDOW_TOKENS="6000")
+    talk(conversation, 60)
+
+    done = compact(conversation)
+
+    current = queries.current_summary(conversation.user_id, conversation.id)
+    rest = queries.turn_sizes(conversation.user_id, conversation.id, after_seq=current.last_seq)
+    assert done.versions > 1
+    assert sum(turn.tokens for turn in rest) + current.tokens_after + FIXED <= 0.3 * 4_500
+
+
+def test_a_summary_never_takes_more_than_what_it_replaces(conversation, small_window):
+    for number in range(30):
+        say(conversation, f"{number}", "ok")
+    Turn.objects.update(next_prompt_tokens=100_000)
+
+    compact_after(queries.turns(conversation.user_id, conversation.id).last())
+
+    assert all(summary.tokens_after < summary.tokens_before for summary in summaries(conversation))
+
+
+def test_a_person_can_have_the_summary_made_anew(conversation, small_model):
+    talk(conversation, 12)
     small_model.script(reply(FAITHFUL))
     compact(conversation)
-    current = queries.current_summary(conversation.user_id, conversation.id)
-    spoken = queries.spoken_turns(
-        conversation.user_id, conversation.id, after_seq=current.last_seq, before_seq=99
-    )
+    better = FAITHFUL + "\n## Open questions\n- The hotel"
+    small_model.script(reply(better))
 
-    text = extract(current, spoken)
+    done = summarise_again(conversation.user_id, conversation.id)
 
-    assert text.startswith(f"{FAITHFUL}\n## What was said\n- (turn ")
+    newest, first = summaries(conversation)
+    assert done.versions == 1
+    assert (newest.text, newest.trigger, newest.replaces_id) == (better, "manual", first.id)
+    assert newest.last_seq == first.last_seq
+    assert "<summary-so-far>" not in small_model.calls[-1].body["messages"][0]["content"][0]["text"]
+
+
+def test_a_person_can_have_it_summarised_before_it_is_due(conversation, small_window):
+    talk(conversation, 30)
+
+    summarise_now(str(conversation.id))
+
+    (newest, *_) = summaries(conversation)
+    assert newest.trigger == "manual"
+
+
+def test_a_pass_for_a_turn_that_was_compacted_for_already_does_nothing(conversation, small_window):
+    talk(conversation, 9)
+    turn = note_prompt(conversation)
+    compact_after(turn)
+    Turn.objects.filter(id=turn.id).update(next_prompt_tokens=100_000)
+
+    assert compact_after(fresh(turn)) == Compacted()

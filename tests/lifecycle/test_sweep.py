@@ -1,12 +1,25 @@
 """The sweep: each of its jobs does its part, whatever happens to the others."""
 
-import pytest
+from datetime import timedelta
+from uuid import UUID
 
+import pytest
+from django.db import transaction
+from django.utils import timezone
+
+from memoryapp.errors import NotFoundError
 from memoryapp.lifecycle import tasks
+from memoryapp.lifecycle.models import LifecycleRun
+from memoryapp.llm.base import Usage
+from memoryapp.transcript import conversations, queries
+from memoryapp.transcript import operations as transcript
+from memoryapp.transcript.models import Conversation, Message
+from tests.talking import say
+from tests.turns import COMMITTED, at_once, claim, post, start
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("broken", ["_delete_faded", "_drop_run_records"])
+@pytest.mark.parametrize("broken", ["_delete_faded", "_delete_conversations", "_drop_run_records"])
 def test_a_job_that_fails_does_not_stop_the_next(monkeypatch, caplog, broken):
     done = []
 
@@ -21,3 +34,104 @@ def test_a_job_that_fails_does_not_stop_the_next(monkeypatch, caplog, broken):
 
     assert done == ["embedding"]
     assert broken.strip("_") in caplog.text
+
+
+@pytest.mark.django_db
+class TestConversations:
+    """What was deleted, or meant to be temporary, ends by itself."""
+
+    def test_a_deleted_one_goes_for_good_when_its_time_is_over(self, alice):
+        deleted = deleted_since(alice, minutes=61)
+
+        tasks.sweep()
+
+        assert remaining() == set()
+        assert not Message.objects.exists()
+        with pytest.raises(NotFoundError):
+            conversations.restore_conversation(alice.id, deleted.id)
+
+    def test_until_then_it_can_be_brought_back_whole(self, alice):
+        deleted = deleted_since(alice, minutes=59)
+
+        tasks.sweep()
+
+        assert conversations.restore_conversation(alice.id, deleted.id).title == "hello"
+        assert [turn.seq for turn in queries.turns(alice.id, deleted.id)] == [1]
+
+    def test_one_brought_back_stays(self, alice):
+        deleted = deleted_since(alice, minutes=61)
+        conversations.restore_conversation(alice.id, deleted.id)
+
+        tasks.sweep()
+
+        assert remaining() == {deleted.id}
+
+    def test_a_temporary_one_goes_after_its_hours_and_no_other_does(self, alice):
+        old, fresh, ordinary = start(alice, is_temporary=True), start(alice, is_temporary=True), start(alice)
+        age(old, hours=25)
+        age(fresh, hours=23)
+        age(ordinary, hours=25)
+
+        tasks.sweep()
+
+        assert remaining() == {fresh.id, ordinary.id}
+
+    def test_none_goes_while_a_reply_is_being_written(self, alice):
+        temporary = start(alice, is_temporary=True)
+        turn = post(alice, "hello", temporary)
+        held = claim(turn)
+        age(temporary, hours=25)
+
+        tasks.sweep()
+        during = remaining()
+        transcript.finish_turn(held, reply="hi", model="m", usage=Usage())
+        tasks.sweep()
+
+        assert during == {temporary.id}
+        assert remaining() == set()
+
+    def test_what_it_did_is_logged_as_nobodys(self, alice):
+        deleted_since(alice, minutes=61)
+
+        tasks.sweep()
+
+        run = LifecycleRun.objects.get(job="expiry")
+        assert (run.user_id, run.rows) == (None, 1)
+
+    def test_how_long_is_a_setting(self, alice, configure):
+        configure(STRATA_DELETED_CONVERSATION_MINUTES="5")
+        deleted_since(alice, minutes=6)
+
+        tasks.sweep()
+
+        assert remaining() == set()
+
+
+@COMMITTED
+def test_a_conversation_that_somebody_brings_back_at_that_moment_is_left_alone(alice):
+    deleted = deleted_since(alice, minutes=61)
+
+    with transaction.atomic():
+        Conversation.objects.select_for_update().get(id=deleted.id)  # as bringing it back does
+        [count] = at_once(1, lambda _: conversations.delete_for_good())
+
+    assert count == 0
+    assert remaining() == {deleted.id}
+
+
+def deleted_since(user, *, minutes: int) -> Conversation:
+    conversation = start(user)
+    say(conversation, "hello", "hi")
+    conversations.delete_conversation(user.id, conversation.id)
+    moment = timezone.now() - timedelta(minutes=minutes)
+    Conversation.objects.filter(id=conversation.id).update(deleted_at=moment)
+    return conversation
+
+
+def age(conversation: Conversation, *, hours: int) -> None:
+    moment = timezone.now() - timedelta(hours=hours)
+    Conversation.objects.filter(id=conversation.id).update(updated_at=moment)
+
+
+def remaining() -> set[UUID]:
+    return set(Conversation.objects.values_list("id", flat=True))
