@@ -16,7 +16,7 @@ from memoryapp.policies.trust import Origin
 from memoryapp.scratchpad import pad as pads
 from memoryapp.scratchpad.models import Run, Step
 from memoryapp.transcript import queries as transcript
-from memoryapp.transcript.models import Conversation, Message, Summary, Turn
+from memoryapp.transcript.models import Conversation, Message, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,17 +85,6 @@ class TurnRow:
     reply_text: str
     created_at: datetime
     status: str
-
-
-@dataclass(frozen=True, slots=True)
-class SummaryRow:
-    version: int
-    first_seq: int
-    last_seq: int
-    tokens_before: int
-    tokens_after: int
-    text: str
-    created_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,18 +198,6 @@ def turn_row(turn: Turn) -> TurnRow:
         reply_text=transcript.text_of(turn, Message.Role.ASSISTANT),
         created_at=turn.created_at,
         status=turn.status,
-    )
-
-
-def summary_row(summary: Summary) -> SummaryRow:
-    return SummaryRow(
-        version=summary.version,
-        first_seq=1,
-        last_seq=summary.last_seq,
-        tokens_before=summary.tokens_before,
-        tokens_after=summary.tokens_after,
-        text=summary.text,
-        created_at=summary.created_at,
     )
 
 

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from memoryapp.inspector import views
+from memoryapp.inspector import summary_views, views
 
 app_name = "inspector"
 
@@ -13,6 +13,18 @@ urlpatterns = [
     path("facts/<uuid:memory_id>/forget", views.fact_delete, name="fact_delete"),
     path("conversations/", views.conversations, name="conversations"),
     path("conversations/<uuid:conversation_id>/", views.conversation, name="conversation"),
+    path("conversations/<uuid:conversation_id>/summaries/edit", summary_views.edit, name="summary_edit"),
+    path("conversations/<uuid:conversation_id>/summaries/make", summary_views.make, name="summary_make"),
+    path(
+        "conversations/<uuid:conversation_id>/summaries/progress",
+        summary_views.progress,
+        name="summary_progress",
+    ),
+    path(
+        "conversations/<uuid:conversation_id>/summaries/<int:version>/", summary_views.summary, name="summary"
+    ),
+    path("conversations/<uuid:conversation_id>/pins", summary_views.pin, name="pin"),
+    path("pins/<uuid:line_id>/remove", summary_views.unpin, name="unpin"),
     path("runs/", views.runs, name="runs"),
     path("runs/<uuid:run_id>/", views.run, name="run"),
 ]

@@ -16,8 +16,10 @@ from django.views.decorators.http import require_GET, require_POST
 
 from memoryapp import rest
 from memoryapp.accounts.auth import caller_id
+from memoryapp.context import queries as snapshots
 from memoryapp.context import recall
 from memoryapp.errors import InvalidInputError, StaleVersionError
+from memoryapp.inspector import context_bar, summary_presentation
 from memoryapp.inspector import presentation as show
 from memoryapp.longterm import operations, queries
 from memoryapp.longterm.models import Memory, MemoryQuerySet
@@ -50,7 +52,7 @@ def overview(request: HttpRequest) -> HttpResponse:
         "recent": [show.memory_row(memory) for memory in recent],
         "expiring": [show.memory_row(memory) for memory in expiring],
     }
-    return _render(request, "overview", context)
+    return render_page(request, "overview", context)
 
 
 @login_required
@@ -73,7 +75,7 @@ def facts(request: HttpRequest) -> HttpResponse:
         "total": rows.count(),
         "next_url": _next_url(filters, next_cursor),
     }
-    return _render(request, "facts", context)
+    return render_page(request, "facts", context)
 
 
 @login_required
@@ -154,7 +156,7 @@ def conversations(request: HttpRequest) -> HttpResponse:
         "conversations": [show.conversation_row(row, memory_count=learned.get(row.id, 0)) for row in rows],
         "next_url": _next_url({}, next_cursor),
     }
-    return _render(request, "conversations", context)
+    return render_page(request, "conversations", context)
 
 
 @login_required
@@ -162,6 +164,9 @@ def conversations(request: HttpRequest) -> HttpResponse:
 def conversation(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     user_id = caller_id(request)
     found = transcript.get_conversation(user_id, conversation_id)
+    waiting = summary_presentation.waiting(found, request.GET.get("newer_than", ""))
+    if waiting and waiting.made_url:
+        return redirect(waiting.made_url)
     turns, next_cursor = rest.page(
         transcript.turns(user_id, conversation_id),
         order=("seq", "id"),
@@ -172,11 +177,12 @@ def conversation(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     context = {
         "conversation": found,
         "turns": [show.turn_row(turn) for turn in turns],
-        "summaries": [show.summary_row(row) for row in transcript.summaries(user_id, conversation_id)],
+        "summaries": summary_presentation.version_rows(found),
+        "waiting": waiting,
         "memories": [show.memory_row(memory) for memory in learned],
         "next_url": _next_url({}, next_cursor),
     }
-    return _render(request, "conversation", context)
+    return render_page(request, "conversation", context)
 
 
 @login_required
@@ -193,7 +199,7 @@ def runs(request: HttpRequest) -> HttpResponse:
         "runs": [show.run_row(row, kept_days=kept_days) for row in rows],
         "next_url": _next_url({}, next_cursor),
     }
-    return _render(request, "runs", context)
+    return render_page(request, "runs", context)
 
 
 @login_required
@@ -201,8 +207,13 @@ def runs(request: HttpRequest) -> HttpResponse:
 def run(request: HttpRequest, run_id: UUID) -> HttpResponse:
     found = scratchpad.get_run(caller_id(request), run_id)
     steps = list(scratchpad.steps(found))
-    context = {"run": show.run_page(found, steps, kept_days=queries.run_record_days())}
-    return _render(request, "run", context)
+    calls = snapshots.of_turn(found.user_id, found.turn_id)
+    context = {
+        "run": show.run_page(found, steps, kept_days=queries.run_record_days()),
+        "calls": [context_bar.call_row(call) for call in calls],
+        "bar": context_bar.bar_of_call(calls[-1]) if calls else None,
+    }
+    return render_page(request, "run", context)
 
 
 def _fact(
@@ -214,7 +225,7 @@ def _fact(
         "form_error": problem,
         "draft": draft,
     }
-    return _render(request, "fact", context, status=status)
+    return render_page(request, "fact", context, status=status)
 
 
 def _filtered(user_id: UUID, filters: dict[str, str]) -> MemoryQuerySet:
@@ -228,7 +239,9 @@ def _filtered(user_id: UUID, filters: dict[str, str]) -> MemoryQuerySet:
     return rows.filter(Q(statement__icontains=filters["q"]) | Q(id__in=ids))
 
 
-def _render(request: HttpRequest, page: str, context: dict[str, Any], *, status: int = 200) -> HttpResponse:
+def render_page(
+    request: HttpRequest, page: str, context: dict[str, Any], *, status: int = 200
+) -> HttpResponse:
     context["pending_count"] = queries.memories(caller_id(request), status="waiting").count()
     return render(request, f"inspector/{page}.html", context, status=status)
 

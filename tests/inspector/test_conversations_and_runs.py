@@ -9,9 +9,9 @@ from django.utils import timezone
 from memoryapp.longterm.models import Kind
 from memoryapp.longterm.operations import Source
 from memoryapp.scratchpad.models import Run
-from memoryapp.transcript import operations as transcript
-from memoryapp.transcript import queries
+from memoryapp.transcript import conversations, queries, summaries
 from memoryapp.transcript.models import Summary
+from memoryapp.transcript.summaries import NewSummary
 from tests.longterm.saying import remember_from
 from tests.talking import say
 from tests.world import everything_of
@@ -28,7 +28,7 @@ def browser(client, alice):
 
 @pytest.fixture
 def conversation(alice):
-    return transcript.start_conversation(alice, now=timezone.now(), title="Figs")
+    return conversations.start_conversation(alice, now=timezone.now(), title="Figs")
 
 
 def test_conversations_are_listed_with_what_came_of_them(browser, alice, conversation):
@@ -86,16 +86,15 @@ def transcript_source(turn):
 
 
 def summarise(conversation) -> None:
-    transcript.add_summary(
-        conversation,
-        replaces=None,
+    new = NewSummary(
+        last_turn_id=queries.turns(conversation.user_id, conversation.id).get(seq=1).id,
         last_seq=1,
         text="The user likes figs.",
         method=Summary.Method.EXTRACTIVE,
-        model="",
+        trigger=Summary.Trigger.AFTER_TURN,
         tokens_before=100,
-        tokens_after=10,
     )
+    summaries.add_summary(conversation, new, replaces=None)
 
 
 @pytest.mark.parametrize(
