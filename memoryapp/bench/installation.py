@@ -122,7 +122,7 @@ def running(data_dir: Path, *, model_url: str) -> Iterator[Installation]:
         [*_MANAGE, "up", "--port", str(port), "--data-dir", data_dir, "--no-browser"],
         dies_by=signal.SIGINT,
         output=subprocess.PIPE,
-        environment=_environment(data_dir) | {"ANTHROPIC_BASE_URL": model_url},
+        environment=own_environment(data_dir) | {"ANTHROPIC_BASE_URL": model_url},
         directory=settings.BASE_DIR,
     )
     try:
@@ -141,7 +141,7 @@ def _manage(*arguments: str, data_dir: Path) -> str:
         [*_MANAGE, *arguments, "--data-dir", data_dir],
         check=False,
         cwd=settings.BASE_DIR,
-        env=_environment(data_dir),
+        env=own_environment(data_dir),
         capture_output=True,
         text=True,
     )
@@ -150,7 +150,7 @@ def _manage(*arguments: str, data_dir: Path) -> str:
     return done.stdout.splitlines()[-1]
 
 
-def _environment(data_dir: Path) -> dict[str, str]:
+def own_environment(data_dir: Path) -> dict[str, str]:
     """Nothing of this machine's configuration: defaults are what is measured."""
     ours = {name: value for name, value in os.environ.items() if not name.startswith(_OUR_VARIABLES)}
     return ours | {"STRATA_SECRETS_DIR": str(data_dir / "no-secrets")}

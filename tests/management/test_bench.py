@@ -8,7 +8,7 @@ import psutil
 import pytest
 from django.core.management import CommandError, call_command
 
-from memoryapp.bench import load, report
+from memoryapp.bench import load, report, transcript
 from memoryapp.bench.report import Row
 
 
@@ -16,6 +16,11 @@ def test_a_goal_is_the_most_a_figure_may_be():
     assert Row("start", 10, "s", 10).is_met is True
     assert Row("start", 10.1, "s", 10).is_met is False
     assert Row("memory", 900, "MB").is_met is None
+
+
+def test_a_goal_may_be_the_least_a_figure_has_to_be():
+    assert Row("share", 0.85, "", 0.85, is_at_least=True).is_met is True
+    assert Row("share", 0.8, "", 0.85, is_at_least=True).is_met is False
 
 
 def test_programs_get_one_line_of_json():
@@ -37,7 +42,7 @@ def test_people_get_a_table_that_says_what_was_missed():
 
 
 def test_an_unknown_bench_is_told_which_there_are():
-    with pytest.raises(CommandError, match=r"There is no bench 'recal'\. There are: load\."):
+    with pytest.raises(CommandError, match=r"There is no bench 'recal'\. There are: load, transcript\."):
         call_command("bench", "recal")
 
 
@@ -66,4 +71,20 @@ def test_load_measures_a_real_installation_and_leaves_nothing_behind(monkeypatch
     assert rows["database connections held by 3 open streams"].value == 0
     assert rows["of them broken"].value == 0
     assert not any("manage.py" in " ".join(child.cmdline()) for child in psutil.Process().children())
+    assert set(Path(tempfile.gettempdir()).glob("strata-bench-*")) == before
+
+
+@pytest.mark.stack
+def test_transcript_measures_growing_conversations_and_leaves_nothing_behind(monkeypatch):
+    sizes = {"short": 25, "long": 60, "scripted": 70, "small_talk": 100, "repeats": 3}
+    monkeypatch.setattr(transcript, "SIZES", sizes)
+    before = set(Path(tempfile.gettempdir()).glob("strata-bench-*"))
+
+    rows = {row.name.strip(): row for row in transcript.run(lambda _: None)}
+
+    assert rows["statements, 60 turns"].is_met
+    assert rows["largest prompt / what a prompt may hold"].is_met
+    assert rows["compactions in 70 turns"].value >= 1
+    assert rows["prompt identical to the one before, median"].value > 0.5
+    assert rows["either"].is_met
     assert set(Path(tempfile.gettempdir()).glob("strata-bench-*")) == before

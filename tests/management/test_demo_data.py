@@ -15,8 +15,7 @@ from memoryapp.longterm.models import Memory
 from memoryapp.management.example import TALKS
 from memoryapp.policies.trust import Origin
 from memoryapp.scratchpad import queries as scratchpad
-from memoryapp.transcript import operations as transcript
-from memoryapp.transcript import queries
+from memoryapp.transcript import conversations, queries
 
 pytestmark = pytest.mark.django_db
 
@@ -151,7 +150,7 @@ def test_what_was_forgotten_meanwhile_stays_forgotten(admin):
     frames = memories.memories(admin.id, text="black frames").get()
     longterm.forget(admin.id, frames.id, now=timezone.now())
     exhibition = queries.conversation_list(admin.id, matching="Heron").get()
-    transcript.delete_conversation(admin.id, exhibition.id)
+    conversations.delete_conversation(admin.id, exhibition.id)
 
     demo_data()
 
@@ -162,7 +161,7 @@ def test_a_deleted_conversation_comes_back_without_doubling_its_facts(admin):
     demo_data()
     before = sorted(statements(admin, "active"))
     exhibition = queries.conversation_list(admin.id, matching="Heron").get()
-    transcript.delete_conversation(admin.id, exhibition.id)
+    conversations.delete_conversation(admin.id, exhibition.id)
 
     said = demo_data()
 

@@ -5,11 +5,14 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from memoryapp.bench import load, report
+from memoryapp.bench import load, report, transcript
 from memoryapp.bench.installation import BenchFailedError
 from memoryapp.bench.report import Row
 
-BENCHES: dict[str, Callable[[Callable[[str], None]], list[Row]]] = {"load": load.run}
+BENCHES: dict[str, Callable[[Callable[[str], None]], list[Row]]] = {
+    "load": load.run,
+    "transcript": transcript.run,
+}
 
 
 class Command(BaseCommand):

@@ -1,0 +1,194 @@
+"""The measurements of ``bench transcript``, in a process that has a database and a scripted model."""
+
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from uuid import UUID, uuid4
+
+from celery import current_app
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from memoryapp.accounts import operations as accounts
+from memoryapp.accounts.models import User
+from memoryapp.bench.needles import NEEDLES, small_talk
+from memoryapp.bench.report import Row
+from memoryapp.conf import get_conf
+from memoryapp.context import assembly
+from memoryapp.context import queries as contexts
+from memoryapp.context.assembly import ContextWindow
+from memoryapp.lifecycle import compaction
+from memoryapp.llm.base import ModelMessage, Text
+from memoryapp.llm.messages_wire import encode_prompt
+from memoryapp.llm.registry import get_chat_model
+from memoryapp.nudges import RUN_TURN
+from memoryapp.policies.budget import share_out
+from memoryapp.transcript import conversations, queries, search
+from memoryapp.transcript import operations as transcript
+from memoryapp.transcript.models import Conversation, Summary
+
+SAID = (
+    "Let us look at the plan for the week once more: the workshop in the morning, the call with the printers after "
+    "lunch, and then the drawings for the east wing, which still lack the measures of the second floor."
+)
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """In turns: of the two conversations that are compared, of the scripted one, of the small talk."""
+
+    short: int = 50
+    long: int = 10_000
+    scripted: int = 200
+    small_talk: int = 400
+    repeats: int = 40
+
+
+def measure(sizes: Sizes, say: Say) -> list[Row]:
+    current_app.loader.import_default_modules()  # the tasks, as a worker does
+    user = accounts.ensure_first_account()
+    say(f"Assembling the prompt of a conversation of {sizes.short} and of {sizes.long:,} turns …")
+    rows = _assembly(user, sizes)
+    say(f"{sizes.scripted} turns, one after the other …")
+    rows += _scripted(user, sizes)
+    say(f"{len(NEEDLES)} facts in {sizes.small_talk} turns of small talk …")
+    return rows + _needles(user, sizes)
+
+
+def _assembly(user: User, sizes: Sizes) -> list[Row]:
+    """The same state in both: everything but the newest turns is summarised."""
+    pair = [_talked(user, turns) for turns in (sizes.short, sizes.long)]
+    times_ms: list[list[float]] = [[], []]
+    statements = [0, 0]
+    for _ in range(sizes.repeats):
+        for place, conversation in enumerate(pair):
+            began = time.perf_counter()
+            with CaptureQueriesContext(connection) as captured:
+                encode_prompt(_window(conversation).request())
+            times_ms[place].append((time.perf_counter() - began) * 1000)
+            statements[place] = len(captured)
+    short, long = (statistics.median(times) for times in times_ms)
+    return [
+        Row(f"assembly, {sizes.short} turns, median", short, "ms"),
+        Row(f"assembly, {sizes.long:,} turns, median", long, "ms"),
+        Row("  ratio", long / short, "", 1.2),
+        Row(f"statements, {sizes.short} turns", statements[0], ""),
+        Row(f"statements, {sizes.long:,} turns", statements[1], "", statements[0]),
+    ]
+
+
+def _talked(user: User, turns: int) -> Conversation:
+    """A conversation of that many turns, with a summary of all but the newest 20."""
+    conversation = conversations.start_conversation(user, now=timezone.now())
+    for number in range(turns):
+        _record(user, conversation, f"{number}: {SAID}", f"Yes, as you say. {SAID}")
+    compaction.compact(user.id, conversation.id, trigger=Summary.Trigger.MANUAL)
+    while len(queries.turn_sizes(user.id, conversation.id, after_seq=_covered(conversation))) > 20:
+        compaction.compact(user.id, conversation.id, trigger=Summary.Trigger.MANUAL)
+    return queries.get_conversation(user.id, conversation.id)
+
+
+def _scripted(user: User, sizes: Sizes) -> list[Row]:
+    conversation = conversations.start_conversation(user, now=timezone.now())
+    shares, fill, prompt_tokens, summariser_tokens, compactions = [], [], 0, 0, 0
+    has_just_compacted = True  # the first prompt has none before it
+    for number in range(sizes.scripted):
+        turn_id = _said(user, conversation, f"Turn {number}. {SAID}")
+        snapshot = contexts.newest_snapshot(user.id, turn_id)
+        assert snapshot is not None
+        total = sum(int(str(section["tokens"])) for section in snapshot.sections)
+        if not has_just_compacted:
+            shares.append(snapshot.prefix_tokens / total)
+        fill.append((snapshot.reported_input_tokens or 0) / _input_tokens())
+        prompt_tokens += snapshot.reported_input_tokens or 0
+        done = compaction.compact_after(queries.turn_for_worker(turn_id))
+        has_just_compacted = done.versions > 0
+        compactions += done.versions
+        summariser_tokens += done.usage.total_input_tokens + done.usage.output_tokens
+    return [
+        Row("largest prompt / what a prompt may hold", max(fill), "", 1.0),
+        Row(
+            "prompt identical to the one before, median",
+            statistics.median(shares),
+            "",
+            0.85,
+            is_at_least=True,
+        ),
+        Row("summariser / all tokens", summariser_tokens / (summariser_tokens + prompt_tokens), "", 0.15),
+        Row(f"compactions in {sizes.scripted} turns", compactions, ""),
+    ]
+
+
+def _needles(user: User, sizes: Sizes) -> list[Row]:
+    conversation = conversations.start_conversation(user, now=timezone.now())
+    every = sizes.small_talk // len(NEEDLES)
+    for number, (said, reply) in enumerate(small_talk(sizes.small_talk)):
+        needle = f" {NEEDLES[number // every].said}" if number % every == every // 2 else ""
+        _record(user, conversation, said + needle, reply)
+        if number % 50 == 49:
+            compaction.compact(user.id, conversation.id, trigger=Summary.Trigger.MANUAL)
+    request = _window(queries.get_conversation(user.id, conversation.id)).request()
+    prompt = "\n".join(
+        block.text for message in request.messages for block in message.blocks if isinstance(block, Text)
+    )
+    in_prompt = {needle for needle in NEEDLES if needle.said in prompt}
+    found = {needle for needle in NEEDLES if _is_found(user.id, conversation.id, needle.said, needle.asked)}
+    count = len(NEEDLES)
+    return [
+        Row("facts word for word in the prompt", len(in_prompt) / count, ""),
+        Row("facts found by search, top 5", len(found) / count, ""),
+        Row("  either", len(in_prompt | found) / count, "", 1.0, is_at_least=True),
+        Row("summaries meanwhile", queries.summaries(user.id, conversation.id).count(), ""),
+    ]
+
+
+def _is_found(user_id: UUID, conversation_id: UUID, said: str, asked: str) -> bool:
+    hits = search.search_messages(user_id, asked, limit=5, conversation_id=conversation_id, only_current=True)
+    ids = [hit.message_id for hit in hits]
+    return any(said in text for text in queries.texts_of(user_id, ids))
+
+
+def _said(user: User, conversation: Conversation, text: str) -> UUID:
+    """A turn through the real loop, as a worker runs it."""
+    turn, _ = transcript.post_turn(
+        user, conversation.id, text=text, idempotency_key=str(uuid4()), now=timezone.now()
+    )
+    current_app.tasks[RUN_TURN](str(turn.id))
+    return turn.id
+
+
+def _record(user: User, conversation: Conversation, text: str, reply: str) -> None:
+    transcript.record_turn(
+        user, conversation.id, text=text, reply=reply, idempotency_key=str(uuid4()), said_at=timezone.now()
+    )
+
+
+def _covered(conversation: Conversation) -> int:
+    current = queries.current_summary(conversation.user_id, conversation.id)
+    return current.last_seq if current else 0
+
+
+def _window(conversation: Conversation) -> ContextWindow:
+    model = get_conf().chat_model
+    return assembly.open_window(
+        conversation,
+        before_seq=conversation.last_seq + 1,
+        run=[ModelMessage("user", (Text("And now?"),))],
+        tools=(),
+        model=model,
+        limits=get_chat_model().limits(model),
+    )
+
+
+def _input_tokens() -> int:
+    limits = get_chat_model().limits(get_conf().chat_model)
+    return share_out(
+        window_tokens=limits.window_tokens,
+        max_output_tokens=limits.max_output_tokens,
+        fixed_tokens=0,
+        scratchpad_tokens=0,
+    ).input_tokens

@@ -1,0 +1,67 @@
+"""``bench transcript``: what a conversation costs per turn as it grows, and whether anything said in it gets lost.
+
+The measuring itself (``memoryapp.bench.growing``) runs in a process of its own on throw-away servers, because Django
+reads where its database is before any command runs.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+
+from django.conf import settings
+
+from memoryapp.bench.installation import BenchFailedError, own_environment, throw_away_directory
+from memoryapp.bench.report import Row
+from memoryapp.bench.scripted import ScriptedModel
+from memoryapp.embedded.servers import Servers
+
+WINDOW_TOKENS = 16_000
+SIZES: dict[str, int] = {}  # where they differ from memoryapp.bench.growing.Sizes
+MODEL, CHEAP_MODEL = "bench-16k", "bench-cheap"
+
+
+def run(say: Callable[[str], None]) -> list[Row]:
+    """Rows about assembly, about 200 scripted turns, and about 50 facts planted in 400 turns of chit-chat."""
+    with (
+        throw_away_directory() as directory,
+        Servers(directory, is_durable=False) as servers,
+        ScriptedModel(summarises=CHEAP_MODEL).serving() as model,
+    ):
+        environment = own_environment(directory) | {
+            "DATABASE_URL": servers.database_url,
+            "REDIS_URL": servers.redis_url,
+            "ANTHROPIC_BASE_URL": model.url,
+            "STRATA_CHAT_MODEL": MODEL,
+            "STRATA_CHEAP_MODEL": CHEAP_MODEL,
+            "STRATA_MODEL_TITLES": "false",
+            "STRATA_MODEL_SETTINGS": json.dumps(
+                {MODEL: {"window_tokens": WINDOW_TOKENS, "max_output_tokens": 4_000}}
+            ),
+        }
+        _manage(["migrate", "--verbosity", "0"], environment)
+        say("Growing conversations …")
+        measured = _manage(["grow_conversations", "--sizes", json.dumps(SIZES)], environment, say=say)
+    return [Row(**row) for row in json.loads(measured)]
+
+
+def _manage(arguments: list[str], environment: dict[str, str], *, say: Callable[[str], None] = print) -> str:
+    """The last line of what a command prints; what it says on the way goes on to ``say``."""
+    process = subprocess.Popen(  # noqa: S603  # our own command
+        [sys.executable, str(settings.BASE_DIR / "manage.py"), *arguments],
+        cwd=settings.BASE_DIR,
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert process.stdout is not None
+    lines = []
+    for line in process.stdout:
+        lines.append(line.rstrip("\n"))
+        if line.startswith("· "):
+            say(line.rstrip("\n").removeprefix("· "))
+    if process.wait() != 0:
+        raise BenchFailedError("\n".join(lines[-30:]))
+    return lines[-1] if lines else ""
