@@ -1,6 +1,7 @@
-"""REST: turns and their events."""
+"""REST: turns, their events and branches, and what of them is kept word for word."""
 
 import re
+from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
@@ -10,17 +11,38 @@ from django.utils import timezone
 from ninja import Router, Schema, Status
 
 from chat import sending, streaming
+from chat.tools import definitions
 from memoryapp import rest
 from memoryapp.accounts.auth import caller, caller_id
+from memoryapp.context.api import NextContextOut, next_context
+from memoryapp.context.preview import next_prompt
+from memoryapp.errors import NotFoundError
 from memoryapp.scratchpad import queries as runs
-from memoryapp.transcript import operations, queries
-from memoryapp.transcript.models import Message, Turn
+from memoryapp.transcript import branches, conversations, queries, summaries
+from memoryapp.transcript.api import ConversationOut
+from memoryapp.transcript.api import router as conversation_router
+from memoryapp.transcript.models import Conversation, Message, PinnedLine, Turn
 
 conversations_router = Router(tags=["turns"])
+pins_router = Router(tags=["turns"])
 router = Router(tags=["turns"])
 
 
 class TurnIn(rest.Body):
+    """``after``: the turn you saw last; refused with 409 when there are others below it by now."""
+
+    text: str
+    after: UUID | None = None
+
+
+class EditIn(rest.Body):
+    text: str
+
+
+class PinIn(rest.Body):
+    """``text``: words of that turn, of either side, exactly as they stand there."""
+
+    turn_id: UUID
     text: str
 
 
@@ -43,9 +65,14 @@ class UsageOut(Schema):
 
 
 class TurnOut(Schema):
+    """``siblings``: all versions of this message, oldest first, itself among them; empty when it is the only one."""
+
     id: UUID
     conversation_id: UUID
+    parent_id: UUID | None
     seq: int
+    is_current: bool
+    siblings: list[UUID]
     status: str
     user_text: str
     reply: str
@@ -57,22 +84,39 @@ class TurnOut(Schema):
     finished_at: datetime | None
 
 
+class PinOut(Schema):
+    """``kind``: goal and constraint are found by themselves when a summary first covers them; pin is a person's."""
+
+    id: UUID
+    turn_id: UUID
+    seq: int
+    kind: str
+    text: str
+    created_at: datetime
+
+
+class PinList(Schema):
+    items: list[PinOut]
+
+
 class TurnPage(Schema):
     items: list[TurnOut]
     next_cursor: str | None
 
 
 @conversations_router.post(
-    "/{uuid:conversation_id}/turns", response={202: AcceptedOut, 413: rest.Problem, **rest.PROBLEMS}
+    "/{uuid:conversation_id}/turns",
+    response={202: AcceptedOut, 409: rest.Problem, 413: rest.Problem, **rest.PROBLEMS},
 )
 def post_turn(request: HttpRequest, conversation_id: UUID, body: TurnIn) -> Status[dict[str, object]]:
     """Queue a message for an answer. The same Idempotency-Key and text give the same turn."""
-    turn, _ = operations.post_turn(
+    turn, _ = sending.post(
         caller(request),
         conversation_id,
         text=body.text,
         idempotency_key=rest.idempotency_key(request),
         now=timezone.now(),
+        after=body.after,
     )
     return Status(202, _accepted(turn))
 
@@ -81,20 +125,26 @@ def post_turn(request: HttpRequest, conversation_id: UUID, body: TurnIn) -> Stat
 def list_turns(
     request: HttpRequest, conversation_id: UUID, cursor: str = "", limit: int = 50
 ) -> dict[str, object]:
-    """The conversation from its first turn on."""
+    """The shown branch from its first turn on."""
     user_id = caller_id(request)
     queries.get_conversation(user_id, conversation_id)
     items, next_cursor = rest.page(
         queries.turns(user_id, conversation_id), order=("seq", "id"), cursor=cursor, limit=limit
     )
-    run_ids = runs.run_ids_of_turns(user_id, [turn.id for turn in items])
-    return {"items": [_turn(turn, run_ids.get(turn.id)) for turn in items], "next_cursor": next_cursor}
+    return {"items": _turns(user_id, items), "next_cursor": next_cursor}
+
+
+@conversations_router.get("/{uuid:conversation_id}/context", response={200: NextContextOut, **rest.PROBLEMS})
+def get_next_context(request: HttpRequest, conversation_id: UUID) -> dict[str, object]:
+    """What the prompt of the next message will hold beside it; all sizes in the model's tokens."""
+    conversation = queries.get_conversation(caller_id(request), conversation_id)
+    tools = definitions(use_memory=conversation.use_memory, save_memory=conversation.save_memory)
+    return next_context(next_prompt(conversation, tools=tools))
 
 
 @router.get("/{uuid:turn_id}", response={200: TurnOut, **rest.PROBLEMS})
 def get_turn(request: HttpRequest, turn_id: UUID) -> dict[str, object]:
-    turn = queries.get_turn(caller_id(request), turn_id)
-    return _turn(turn, runs.run_ids_of_turns(turn.user_id, [turn.id]).get(turn.id))
+    return _shown(queries.get_turn(caller_id(request), turn_id))
 
 
 @router.get(
@@ -130,6 +180,107 @@ def retry_turn(request: HttpRequest, turn_id: UUID) -> Status[dict[str, object]]
     return Status(202, _accepted(sending.retry(caller(request), turn_id)))
 
 
+@router.post(
+    "/{uuid:turn_id}/edit",
+    response={202: AcceptedOut, 409: rest.Problem, 413: rest.Problem, **rest.PROBLEMS},
+)
+def edit_turn(request: HttpRequest, turn_id: UUID, body: EditIn) -> Status[dict[str, object]]:
+    """Ask with other words in its place. The turn and what follows it stay, on a branch that is not shown."""
+    turn, _ = sending.edit(
+        caller(request),
+        turn_id,
+        text=body.text,
+        idempotency_key=rest.idempotency_key(request),
+        now=timezone.now(),
+    )
+    return Status(202, _accepted(turn))
+
+
+@router.post("/{uuid:turn_id}/regenerate", response={202: AcceptedOut, 409: rest.Problem, **rest.PROBLEMS})
+def regenerate_turn(request: HttpRequest, turn_id: UUID) -> Status[dict[str, object]]:
+    """Another answer to the same words, as another version of the turn."""
+    turn, _ = sending.answer_again(
+        caller(request), turn_id, idempotency_key=rest.idempotency_key(request), now=timezone.now()
+    )
+    return Status(202, _accepted(turn))
+
+
+@router.post("/{uuid:turn_id}/show", response={200: TurnOut, 409: rest.Problem, **rest.PROBLEMS})
+def show_turn(request: HttpRequest, turn_id: UUID) -> dict[str, object]:
+    """Show the branch that leads to this turn, and on from it as it was last shown."""
+    return _shown(branches.show_branch(caller_id(request), turn_id))
+
+
+@router.post("/{uuid:turn_id}/remove", response={200: TurnOut, 409: rest.Problem, **rest.PROBLEMS})
+def remove_turn(request: HttpRequest, turn_id: UUID) -> dict[str, object]:
+    """Take the turn and what follows it off the shown branch; `show` brings them back."""
+    return _shown(branches.take_off(caller_id(request), turn_id))
+
+
+@router.post("/{uuid:turn_id}/fork", response={201: ConversationOut, 409: rest.Problem, **rest.PROBLEMS})
+def fork_turn(request: HttpRequest, turn_id: UUID) -> Status[Conversation]:
+    """A new conversation with copies of all turns up to this one, with their summary and kept lines."""
+    copy = conversations.fork_conversation(
+        caller(request), turn_id, idempotency_key=rest.idempotency_key(request), now=timezone.now()
+    )
+    return Status(201, copy)
+
+
+@conversations_router.get("/{uuid:conversation_id}/pins", response={200: PinList, **rest.PROBLEMS})
+def list_pins(request: HttpRequest, conversation_id: UUID) -> dict[str, object]:
+    """The lines that stand word for word in every prompt of the conversation, in the order they were said."""
+    user_id = caller_id(request)
+    queries.get_conversation(user_id, conversation_id)
+    return {"items": [_pin(line) for line in queries.pinned_lines(user_id, conversation_id)]}
+
+
+@conversations_router.post("/{uuid:conversation_id}/pins", response={201: PinOut, **rest.PROBLEMS})
+def add_pin(request: HttpRequest, conversation_id: UUID, body: PinIn) -> Status[dict[str, object]]:
+    """Keep words of a turn in every prompt, also when it is summarised. The same words again are the same line."""
+    user_id = caller_id(request)
+    queries.get_conversation(user_id, conversation_id)
+    if queries.get_turn(user_id, body.turn_id).conversation_id != conversation_id:
+        raise NotFoundError("There is no such turn in this conversation.")
+    return Status(201, _pin(summaries.pin_line(user_id, body.turn_id, text=body.text)))
+
+
+@pins_router.delete("/{uuid:line_id}", response={204: None, **rest.PROBLEMS})
+def remove_pin(request: HttpRequest, line_id: UUID) -> Status[None]:
+    """Take a line off. It stays in the conversation, and is not put there again by itself."""
+    summaries.unpin_line(caller_id(request), line_id)
+    return Status(204, None)
+
+
+# On the router of its resource: an address belongs to one. The route stands here for what it drops from Redis.
+@conversation_router.delete("/{uuid:conversation_id}", response={204: None, **rest.PROBLEMS})
+def delete_conversation(request: HttpRequest, conversation_id: UUID) -> Status[None]:
+    """Take it away. For a while it can be brought back in the browser; a temporary one is gone for good, at once."""
+    sending.delete(caller(request), conversation_id)
+    return Status(204, None)
+
+
+def _pin(line: PinnedLine) -> dict[str, object]:
+    return {
+        "id": line.id,
+        "turn_id": line.turn_id,
+        "seq": line.turn.seq,
+        "kind": line.kind,
+        "text": line.text,
+        "created_at": line.created_at,
+    }
+
+
+def _shown(turn: Turn) -> dict[str, object]:
+    (shown,) = _turns(turn.user_id, [turn])
+    return shown
+
+
+def _turns(user_id: UUID, turns: Sequence[Turn]) -> list[dict[str, object]]:
+    run_ids = runs.run_ids_of_turns(user_id, [turn.id for turn in turns])
+    siblings = queries.siblings(user_id, turns)
+    return [_turn(turn, run_ids.get(turn.id), siblings.get(turn.id, [])) for turn in turns]
+
+
 def _accepted(turn: Turn) -> dict[str, object]:
     return {
         "id": turn.id,
@@ -138,13 +289,16 @@ def _accepted(turn: Turn) -> dict[str, object]:
     }
 
 
-def _turn(turn: Turn, run_id: UUID | None) -> dict[str, object]:
+def _turn(turn: Turn, run_id: UUID | None, siblings: Sequence[UUID]) -> dict[str, object]:
     reply = queries.text_of(turn, Message.Role.ASSISTANT) or turn.partial_text
     error = {"code": turn.error_code, "message": turn.error_message} if turn.error_code else None
     return {
         "id": turn.id,
         "conversation_id": turn.conversation_id,
+        "parent_id": turn.parent_id,
         "seq": turn.seq,
+        "is_current": turn.is_current,
+        "siblings": siblings,
         "status": turn.status,
         "user_text": queries.text_of(turn, Message.Role.USER),
         "reply": reply,

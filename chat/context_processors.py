@@ -5,10 +5,7 @@ from typing import Any
 from django.http import HttpRequest
 from django.utils.functional import SimpleLazyObject
 
-from chat.presentation import conversation_groups
-from memoryapp.transcript import queries as transcript
-
-LISTED = 100
+from chat.list_presentation import sidebar_groups
 
 
 def chats(request: HttpRequest) -> dict[str, Any]:
@@ -17,7 +14,4 @@ def chats(request: HttpRequest) -> dict[str, Any]:
     if user is None or not user.is_authenticated:
         return {}
 
-    def groups() -> list[Any]:
-        return conversation_groups(transcript.conversation_list(user.id)[:LISTED], current_id=None)
-
-    return {"conversation_groups": SimpleLazyObject(groups)}
+    return {"conversation_groups": SimpleLazyObject(lambda: sidebar_groups(user.id))}

@@ -10,7 +10,7 @@ wrote it, and readers drop those of an attempt older than one they know of.
 
 import json
 import logging
-from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Collection, Iterable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,6 +26,8 @@ logger = logging.getLogger(__name__)
 
 Event = dict[str, Any]
 READ_COUNT = 500
+# A stream begins with these alone: what was forgotten does not come back with the next word of a late worker.
+OPENING = {"start", "end"}
 # A reader that hears nothing for so many heartbeats asks again: the end may have been lost with Redis.
 SILENCES = 2
 
@@ -66,11 +68,27 @@ def publish(turn_id: UUID, event: Event, *, attempt: int) -> None:
     try:
         with redis_client().pipeline(transaction=False) as pipeline:
             fields: Any = {"event": json.dumps(event), "attempt": attempt}
-            pipeline.xadd(key, fields, maxlen=conf.stream_max_events, approximate=True)
+            pipeline.xadd(
+                key,
+                fields,
+                maxlen=conf.stream_max_events,
+                approximate=True,
+                nomkstream=event["type"] not in OPENING,
+            )
             pipeline.expire(key, conf.stream_keep_seconds)
             pipeline.execute()
     except RedisError as error:
         logger.warning("An event of turn %s was not published: %s", turn_id, type(error).__name__)
+
+
+def forget(turn_ids: Collection[UUID]) -> None:
+    """Drop what was streamed of these turns. If Redis is away, it drops them by itself when their time is over."""
+    if not turn_ids:
+        return
+    try:
+        redis_client().delete(*map(stream_key, turn_ids))
+    except RedisError as error:
+        logger.warning("%s streams were not dropped: %s", len(turn_ids), type(error).__name__)
 
 
 def streamed_text(turn_id: UUID, *, attempt: int) -> str:

@@ -1,11 +1,11 @@
 """What the chat's templates show: rows from every tier, gathered per page with a constant number of queries."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from django.urls import reverse
 from django.utils import timezone
@@ -14,6 +14,7 @@ from django.utils.safestring import SafeString
 
 from chat.rendering import render_markdown
 from memoryapp.context import queries as contexts
+from memoryapp.inspector.summary_presentation import PinnedRow, fallback_text, pinned_row, summary_url
 from memoryapp.longterm import presentation as memories
 from memoryapp.longterm import queries as longterm
 from memoryapp.longterm.models import Memory
@@ -55,7 +56,40 @@ class ToolUsed:
 
 
 @dataclass(frozen=True, slots=True)
+class Versions:
+    """A turn among its siblings: the ``position``-th of ``count``. The first has no previous one, the last no next."""
+
+    position: int
+    count: int
+    previous_id: UUID | None
+    next_id: UUID | None
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """Where the model's reading begins. ``above``: the first turn on the page that is not summarised, if any.
+
+    ``made_without``: why the model did not make the summary; empty when it did.
+    """
+
+    label: str
+    url: str
+    made_without: str
+    above: UUID | None
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """Turns that once followed the last shown one. Showing ``turn_id`` brings them back."""
+
+    turn_id: UUID
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class TurnView:
+    """``key`` makes one of a double click; ``can_retry``: it has no whole reply, and nothing was said after it."""
+
     id: UUID
     seq: int
     status: str
@@ -65,7 +99,9 @@ class TurnView:
     reply_html: SafeString | str
     error_message: str
     stream_url: str
-    summary_marker: str = ""
+    can_retry: bool = False
+    versions: Versions | None = None
+    key: str = field(default_factory=lambda: str(uuid4()))
     notices: Sequence[Notice] = ()
     recalled: Sequence[Recalled] = ()
     forgotten_count: int = 0  # given to the model, and forgotten since
@@ -77,16 +113,6 @@ class TurnView:
         return len(self.recalled) + self.forgotten_count
 
 
-@dataclass(frozen=True, slots=True)
-class ListedConversation:
-    id: UUID
-    title: str
-    updated_at: datetime
-    is_running: bool
-    is_current: bool
-    snippet: str = ""
-
-
 @dataclass(slots=True)
 class _Gathered:
     """Rows of the other tiers, by turn."""
@@ -95,37 +121,41 @@ class _Gathered:
     recalled: dict[UUID, list[Recalled]] = field(default_factory=dict)
     forgotten_counts: dict[UUID, int] = field(default_factory=dict)
     tools: dict[UUID, list[ToolUsed]] = field(default_factory=dict)
+    siblings: Mapping[UUID, Sequence[UUID]] = field(default_factory=dict)
 
 
-def turn_views(user_id: UUID, turns: Sequence[Turn], *, summary: Summary | None = None) -> list[TurnView]:
-    """The turns as shown, with a marker above the first one that the summary does not cover."""
-    gathered = _gather(user_id, turns)
-    return [_turn_view(turn, gathered, marker=_marker(turn, summary)) for turn in turns]
+def turn_views(conversation: Conversation, turns: Sequence[Turn]) -> list[TurnView]:
+    gathered = _gather(conversation.user_id, turns)
+    return [_turn_view(turn, gathered, last_seq=conversation.last_seq) for turn in turns]
 
 
-def conversation_groups(
-    rows: Iterable[Conversation], *, current_id: UUID | None, said: Mapping[UUID, str] | None = None
-) -> list[tuple[str, list[ListedConversation]]]:
-    """The list under "Today", "Yesterday", … in the reader's time zone; rows come newest first.
-
-    ``said``: what a search found in a conversation, by its id.
-    """
-    today = timezone.localdate()
-    groups: dict[str, list[ListedConversation]] = {}
-    for row in rows:
-        listed = ListedConversation(
-            id=row.id,
-            title=row.title,
-            updated_at=row.updated_at,
-            is_running=bool(getattr(row, "is_running", False)),
-            is_current=row.id == current_id,
-            snippet=(said or {}).get(row.id, ""),
-        )
-        groups.setdefault(_day(timezone.localtime(row.updated_at), today), []).append(listed)
-    return list(groups.items())
+def marker(summary: Summary | None, turns: Sequence[Turn]) -> Marker | None:
+    """What stands between the turns that the summary stands for and the rest of the page's ``turns``."""
+    if summary is None or not turns:
+        return None
+    return Marker(
+        label=f"Messages 1–{summary.last_seq}" if summary.last_seq > 1 else "Message 1",
+        url=summary_url(summary),
+        made_without=fallback_text(summary),
+        above=next((turn.id for turn in turns if turn.seq > summary.last_seq), None),
+    )
 
 
-def _turn_view(turn: Turn, gathered: _Gathered, *, marker: str) -> TurnView:
+def removed(conversation: Conversation) -> Removed | None:
+    """What was taken off the end of the shown branch; None when nothing was."""
+    newest = transcript.taken_off(conversation)
+    if newest is None:
+        return None
+    return Removed(newest.id, count=len(transcript.branch_through(newest)) - conversation.last_seq)
+
+
+def kept_lines(conversation: Conversation) -> list[PinnedRow]:
+    """The lines that stand word for word in every prompt, in the order they were said."""
+    lines = transcript.pinned_lines(conversation.user_id, conversation.id).prefetch_related("turn__messages")
+    return [pinned_row(line) for line in lines]
+
+
+def _turn_view(turn: Turn, gathered: _Gathered, *, last_seq: int) -> TurnView:
     is_live = turn.status in Turn.LIVE
     reply = "" if is_live else transcript.text_of(turn, Message.Role.ASSISTANT)
     return TurnView(
@@ -138,7 +168,8 @@ def _turn_view(turn: Turn, gathered: _Gathered, *, marker: str) -> TurnView:
         reply_html=render_markdown(reply) if reply else "",
         error_message=turn.error_message,
         stream_url=reverse("chat:stream", args=[turn.id]) if is_live else "",
-        summary_marker=marker,
+        can_retry=turn.status in Turn.RETRYABLE and turn.is_current and turn.seq == last_seq,
+        versions=_versions(turn, gathered.siblings.get(turn.id, ())),
         notices=gathered.notices.get(turn.id, ()),
         recalled=gathered.recalled.get(turn.id, ()),
         forgotten_count=gathered.forgotten_counts.get(turn.id, 0),
@@ -147,7 +178,7 @@ def _turn_view(turn: Turn, gathered: _Gathered, *, marker: str) -> TurnView:
 
 
 def _gather(user_id: UUID, turns: Sequence[Turn]) -> _Gathered:
-    gathered = _Gathered()
+    gathered = _Gathered(siblings=transcript.siblings(user_id, turns))
     ended = [turn.id for turn in turns if turn.status not in Turn.LIVE]
     turn_of_message = {transcript.user_message(turn).id: turn for turn in turns}
     for source in longterm.taken_from(user_id, turn_of_message):
@@ -203,18 +234,13 @@ def _recalled(item: dict[str, Any], memory: Memory) -> Recalled:
     )
 
 
-def _marker(turn: Turn, summary: Summary | None) -> str:
-    if summary is None or turn.seq != summary.last_seq + 1:
-        return ""
-    return f"Messages 1–{summary.last_seq} are summarised for the model"
-
-
-def _day(at: datetime, today: Any) -> str:
-    day = at.date()
-    if day >= today:
-        return "Today"
-    if day == today - timedelta(days=1):
-        return "Yesterday"
-    if day > today - timedelta(days=7):
-        return "This week"
-    return date_format(day, "F Y")
+def _versions(turn: Turn, siblings: Sequence[UUID]) -> Versions | None:
+    if not siblings:
+        return None
+    place = siblings.index(turn.id)
+    return Versions(
+        position=place + 1,
+        count=len(siblings),
+        previous_id=siblings[place - 1] if place else None,
+        next_id=siblings[place + 1] if place + 1 < len(siblings) else None,
+    )

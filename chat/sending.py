@@ -1,14 +1,60 @@
-"""What the browser and the API do alike with turns."""
+"""What the browser and the API do alike with turns and whole conversations."""
 
+from datetime import datetime
 from uuid import UUID
 
 from chat import events
+from chat.tools import definitions
 from memoryapp.accounts.models import User
+from memoryapp.context import assembly
 from memoryapp.scratchpad import operations as scratchpad
 from memoryapp.scratchpad import queries as runs
+from memoryapp.transcript import branches, conversations, queries
 from memoryapp.transcript import operations as transcript
-from memoryapp.transcript import queries
-from memoryapp.transcript.models import Turn
+from memoryapp.transcript.models import Conversation, Turn
+
+
+def post(
+    user: User,
+    conversation_id: UUID,
+    *,
+    text: str,
+    idempotency_key: str,
+    now: datetime,
+    after: UUID | None = None,
+) -> tuple[Turn, bool]:
+    """Queue a message for an answer: (turn, whether it is new).
+
+    Raises what ``transcript.post_turn`` and ``assembly.require_fitting`` raise.
+    """
+    _require_fitting(user, queries.get_conversation(user.id, conversation_id), text)
+    return transcript.post_turn(
+        user, conversation_id, text=text, idempotency_key=idempotency_key, now=now, after=after
+    )
+
+
+def open_chat(
+    user: User, *, text: str, idempotency_key: str, now: datetime, is_temporary: bool = False
+) -> Turn:
+    """The first message of a new conversation. Raises what ``post`` raises."""
+    remembers = not is_temporary
+    tools = definitions(use_memory=remembers, save_memory=remembers)
+    assembly.require_fitting(user.id, None, text, tools=tools)
+    return transcript.open_conversation(
+        user, text=text, idempotency_key=idempotency_key, now=now, is_temporary=is_temporary
+    )
+
+
+def edit(user: User, turn_id: UUID, *, text: str, idempotency_key: str, now: datetime) -> tuple[Turn, bool]:
+    """Ask with other words in the same place. Raises what ``post`` and ``branches.ask_anew`` raise."""
+    turn = queries.get_turn(user.id, turn_id)
+    _require_fitting(user, queries.get_conversation(user.id, turn.conversation_id), text)
+    return branches.ask_anew(user, turn_id, text=text, idempotency_key=idempotency_key, now=now)
+
+
+def answer_again(user: User, turn_id: UUID, *, idempotency_key: str, now: datetime) -> tuple[Turn, bool]:
+    """Another answer to the same words. Raises what ``branches.ask_anew`` raises."""
+    return branches.ask_anew(user, turn_id, idempotency_key=idempotency_key, now=now)
 
 
 def retry(user: User, turn_id: UUID) -> Turn:
@@ -27,3 +73,18 @@ def stop(user: User, turn_id: UUID) -> Turn:
     if turn.status == Turn.Status.CANCELLED:
         events.publish(turn_id, {"type": "end", "status": turn.status}, attempt=turn.attempt)
     return turn
+
+
+def delete(user: User, conversation_id: UUID) -> None:
+    """Delete a conversation: its replies stop first. Of a temporary one nothing stays, also not in Redis."""
+    for turn_id in queries.turn_ids(user.id, conversation_id, live=True):
+        stop(user, turn_id)
+    streamed = queries.turn_ids(user.id, conversation_id)
+    conversations.delete_conversation(user.id, conversation_id)
+    if not queries.is_restorable(user.id, conversation_id):
+        events.forget(streamed)
+
+
+def _require_fitting(user: User, conversation: Conversation, text: str) -> None:
+    tools = definitions(use_memory=conversation.use_memory, save_memory=conversation.save_memory)
+    assembly.require_fitting(user.id, conversation.id, text, tools=tools)

@@ -22,9 +22,15 @@ from memoryapp.policies.trust import Origin
 from memoryapp.scratchpad.models import Step
 from memoryapp.scratchpad.pad import Fact, Failure, Pad
 from memoryapp.scratchpad.tools import UPDATE_PLAN
+from memoryapp.transcript.tools import (
+    SEARCH_CONVERSATIONS,
+    SearchConversationsArguments,
+    run_search_conversations,
+)
 
 logger = logging.getLogger(__name__)
 
+REFUSED_REPEAT = "This very call failed before, do not retry it: "
 CALL_MAX_CHARS = 200  # of a call in the pad, whose lines end at 300
 Line = Annotated[str, Field(min_length=1, max_length=300)]
 
@@ -70,6 +76,7 @@ class Situation:
     """What a tool may know of the run it works for. Nothing in it comes from the model."""
 
     user_id: UUID
+    conversation_id: UUID
     run_id: UUID
     epoch_at_start: int
     time_zone: str
@@ -93,6 +100,12 @@ class ToolOutcome:
     event: dict[str, Any] | None = field(default=None)
 
     @property
+    def why(self) -> str:
+        """Of an error, what went wrong; of a refused repeat, what went wrong the first time."""
+        message = str(json.loads(self.content).get("message", "")) if self.is_error else ""
+        return message.removeprefix(REFUSED_REPEAT)
+
+    @property
     def status(self) -> Step.Status:
         if self.is_refused:
             return Step.Status.REFUSED
@@ -103,14 +116,14 @@ def definitions(*, use_memory: bool, save_memory: bool) -> tuple[ToolDefinition,
     """The tools of a conversation, always in the same order: they are part of the cached prefix."""
     memory = [remember_definition()] if save_memory else []
     memory += [RECALL] if use_memory else []
-    return (*memory, UPDATE_PLAN, CURRENT_TIME, CALCULATE)
+    return (*memory, SEARCH_CONVERSATIONS, UPDATE_PLAN, CURRENT_TIME, CALCULATE)
 
 
 def run_tool(call: ToolUse, pad: Pad, situation: Situation) -> ToolOutcome:
     """Run one call. Whatever goes wrong is a result that the model can read and act on; nothing is raised."""
     refused = next((failure for failure in pad.failed if failure.call == describe(call)), None)
     if refused:
-        message = f"This very call failed before, do not retry it: {refused.why}"
+        message = REFUSED_REPEAT + refused.why
         return replace(_error(pad, "do_not_retry", message), is_refused=True)
     try:
         return _dispatch(call, pad, situation)
@@ -141,6 +154,8 @@ def _dispatch(call: ToolUse, pad: Pad, situation: Situation) -> ToolOutcome:
             return _remember(RememberArguments.model_validate(dict(call.input)), pad, situation)
         case "recall" if situation.may_recall:
             return _recall(RecallArguments.model_validate(dict(call.input)), pad, situation)
+        case "search_conversations":
+            return _search(SearchConversationsArguments.model_validate(dict(call.input)), pad, situation)
         case "update_plan":
             plan = PlanArguments.model_validate(dict(call.input))
             planned = pad.with_plan(todo=tuple(plan.todo), open_questions=tuple(plan.open_questions))
@@ -178,6 +193,17 @@ def _remember(arguments: RememberArguments, pad: Pad, situation: Situation) -> T
 def _recall(arguments: RecallArguments, pad: Pad, situation: Situation) -> ToolOutcome:
     content, origin = run_recall(arguments, user_id=situation.user_id, now=situation.now)
     return ToolOutcome(content, pad.with_done(f"recalled: {arguments.query}"), origin=origin)
+
+
+def _search(arguments: SearchConversationsArguments, pad: Pad, situation: Situation) -> ToolOutcome:
+    content, origin = run_search_conversations(
+        arguments,
+        user_id=situation.user_id,
+        conversation_id=situation.conversation_id,
+        may_search_others=situation.may_recall,
+    )
+    looked_up = arguments.query or f"turns {arguments.turns}"
+    return ToolOutcome(content, pad.with_done(f"searched conversations: {looked_up}"), origin=origin)
 
 
 def _current_time(pad: Pad, situation: Situation) -> ToolOutcome:

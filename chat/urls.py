@@ -1,6 +1,6 @@
 from django.urls import path
 
-from chat import views
+from chat import branch_views, context_views, list_views, views
 
 app_name = "chat"
 
@@ -9,11 +9,27 @@ urlpatterns = [
     path("c/new", views.start, name="start"),
     path("c/<uuid:conversation_id>/", views.conversation, name="conversation"),
     path("c/<uuid:conversation_id>/send", views.send, name="send"),
+    path("c/<uuid:conversation_id>/context", context_views.context, name="context"),
     path("c/<uuid:conversation_id>/rename", views.rename, name="rename"),
     path("c/<uuid:conversation_id>/memory", views.switch_memory, name="memory"),
     path("c/<uuid:conversation_id>/delete", views.delete, name="delete"),
+    path("c/<uuid:conversation_id>/restore", views.restore, name="restore"),
+    path("c/<uuid:conversation_id>/pin", list_views.pin, name="pin"),
+    path("c/<uuid:conversation_id>/archive", list_views.archive, name="archive"),
+    path("conversations/", list_views.all_chats, name="list"),
+    path("conversations/archive", list_views.archive_many, name="archive_many"),
+    path("conversations/unarchive", list_views.unarchive_many, name="unarchive_many"),
+    path("conversations/delete", list_views.delete_many, name="delete_many"),
+    path("conversations/restore", list_views.restore_many, name="restore_many"),
     path("t/<uuid:turn_id>/", views.turn, name="turn"),
     path("t/<uuid:turn_id>/stream", views.stream, name="stream"),
     path("t/<uuid:turn_id>/stop", views.stop, name="stop"),
     path("t/<uuid:turn_id>/retry", views.retry, name="retry"),
+    path("t/<uuid:turn_id>/edit", branch_views.edit, name="edit"),
+    path("t/<uuid:turn_id>/again", branch_views.again, name="again"),
+    path("t/<uuid:turn_id>/show", branch_views.show, name="show"),
+    path("t/<uuid:turn_id>/remove", branch_views.remove, name="remove"),
+    path("t/<uuid:turn_id>/fork", branch_views.fork, name="fork"),
+    path("t/<uuid:turn_id>/keep", branch_views.keep, name="keep"),
+    path("kept/<uuid:line_id>/remove", branch_views.let_go, name="let_go"),
 ]

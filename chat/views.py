@@ -1,12 +1,11 @@
 """The pages and actions of the chat. Each is typed input, one domain call, a response."""
 
-from typing import Any
-from urllib.parse import urlsplit
-from uuid import UUID, uuid4
+from urllib.parse import urlencode
+from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpResponse, HttpResponseBase, QueryDict
+from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
@@ -15,41 +14,38 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
 from chat import sending, streaming
-from chat.context_processors import LISTED
-from chat.presentation import conversation_groups, turn_views
+from chat.pages import (
+    composer_context,
+    conversation_page,
+    form_key,
+    form_text,
+    form_uuid,
+    fresh_list,
+    is_temporary_asked,
+    part,
+    place_url,
+    see,
+    shown_text,
+    turn_html,
+)
 from memoryapp.accounts.auth import PageRequest, caller
 from memoryapp.errors import InvalidInputError
-from memoryapp.llm.registry import get_chat_model
+from memoryapp.transcript import conversations, queries
 from memoryapp.transcript import operations as transcript
-from memoryapp.transcript import queries, search
 from memoryapp.transcript.models import Conversation, Turn
-
-SHOWN = 100  # turns on a page; earlier ones are one click away
-
-STARTERS = (
-    "I only drink green tea, never coffee.",
-    "What do you know about me?",
-    "From now on, answer me in short sentences.",
-)
-OFFLINE_NOTICE = {
-    "title": "The built-in responder is answering",
-    "body": (
-        "It is not a language model: it remembers, recalls, tells the time and calculates. To connect Claude, set "
-        "ANTHROPIC_API_KEY and restart; for Ollama, llama.cpp or vLLM, set ANTHROPIC_BASE_URL to its address."
-    ),
-}
 
 
 @login_required
 @require_GET
 def home(request: PageRequest) -> HttpResponse:
-    return _page(request, None)
+    """A new chat; ``?temporary=yes`` a temporary one, ``?deleted=<id>`` with the offer to undo a deletion."""
+    return conversation_page(request, None)
 
 
 @login_required
 @require_GET
 def conversation(request: PageRequest, conversation_id: UUID) -> HttpResponse:
-    return _page(request, queries.get_conversation(caller(request).id, conversation_id))
+    return conversation_page(request, queries.get_conversation(caller(request).id, conversation_id))
 
 
 @login_required
@@ -57,12 +53,16 @@ def conversation(request: PageRequest, conversation_id: UUID) -> HttpResponse:
 def start(request: PageRequest) -> HttpResponse:
     """A new conversation with its first message; the form's key makes a repeated click land in the same one."""
     try:
-        first = transcript.open_conversation(
-            caller(request), text=_text(request), idempotency_key=_key(request), now=timezone.now()
+        first = sending.open_chat(
+            caller(request),
+            text=form_text(request),
+            idempotency_key=form_key(request),
+            now=timezone.now(),
+            is_temporary=is_temporary_asked(request),
         )
     except InvalidInputError as error:
         return _refused(request, None, error)
-    return redirect("chat:conversation", first.conversation_id)
+    return see(reverse("chat:conversation", args=[first.conversation_id]))
 
 
 @login_required
@@ -71,17 +71,28 @@ def send(request: PageRequest, conversation_id: UUID) -> HttpResponse:
     user = caller(request)
     in_conversation = queries.get_conversation(user.id, conversation_id)
     try:
-        posted, is_new = transcript.post_turn(
-            user, conversation_id, text=_text(request), idempotency_key=_key(request), now=timezone.now()
+        posted, is_new = sending.post(
+            user,
+            conversation_id,
+            text=form_text(request),
+            idempotency_key=form_key(request),
+            now=timezone.now(),
+            after=None if "anyway" in request.POST else form_uuid(request.POST.get("after", "")),
         )
+    except transcript.ConversationMovedOnError as error:
+        return _moved_on(request, in_conversation, error)
     except InvalidInputError as error:
         return _refused(request, in_conversation, error)
     if not request.htmx:
-        return redirect("chat:conversation", conversation_id)
+        return see(reverse("chat:conversation", args=[conversation_id]))
+    in_conversation = queries.get_conversation(user.id, conversation_id)
     # A repeated click adds nothing to the page; the composer is fresh either way.
-    shown = _turn_html(request, posted) if is_new else ""
+    shown = turn_html(request, posted) if is_new else ""
     return HttpResponse(
-        shown + _fresh_composer(request, in_conversation) + _fresh_list(request, in_conversation.id)
+        shown
+        + part(request, "composer", composer_context(in_conversation))
+        + part(request, "removed", {"removed": None})
+        + fresh_list(request, in_conversation.id)
     )
 
 
@@ -89,11 +100,11 @@ def send(request: PageRequest, conversation_id: UUID) -> HttpResponse:
 @require_GET
 @never_cache
 def turn(request: PageRequest, turn_id: UUID) -> HttpResponse:
-    """One turn as it stands: fetched when its stream has ended."""
+    """One turn as it stands: fetched when its stream has ended. As an address, it leads to its place in the chat."""
     found = queries.get_turn(caller(request).id, turn_id)
     if not request.htmx:
-        return redirect(f"{reverse('chat:conversation', args=[found.conversation_id])}#turn-{found.id}")
-    return HttpResponse(_turn_html(request, found) + _fresh_list(request, found.conversation_id))
+        return redirect(place_url(found))
+    return HttpResponse(turn_html(request, found) + fresh_list(request, found.conversation_id))
 
 
 @login_required
@@ -110,7 +121,7 @@ def stop(request: PageRequest, turn_id: UUID) -> HttpResponse:
     stopped = sending.stop(caller(request), turn_id)
     if request.htmx:
         return HttpResponse(status=204)
-    return redirect("chat:conversation", stopped.conversation_id)
+    return see(place_url(stopped))
 
 
 @login_required
@@ -123,120 +134,55 @@ def retry(request: PageRequest, turn_id: UUID) -> HttpResponse:
             raise
         return _not_retried(request, turn_id, error)
     if request.htmx:
-        return HttpResponse(_turn_html(request, retried))
-    return redirect("chat:conversation", retried.conversation_id)
+        return HttpResponse(turn_html(request, retried))
+    return see(place_url(retried))
 
 
 @login_required
 @require_POST
 def rename(request: PageRequest, conversation_id: UUID) -> HttpResponse:
-    transcript.change_conversation(caller(request).id, conversation_id, title=request.POST.get("title", ""))
+    conversations.change_conversation(
+        caller(request).id, conversation_id, title=request.POST.get("title", "")
+    )
     messages.success(request, "Renamed.")
-    return redirect("chat:conversation", conversation_id)
+    return see(reverse("chat:conversation", args=[conversation_id]))
 
 
 @login_required
 @require_POST
 def switch_memory(request: PageRequest, conversation_id: UUID) -> HttpResponse:
     """Both switches at once: an unchecked box is absent from the form."""
-    transcript.change_conversation(
+    conversations.change_conversation(
         caller(request).id,
         conversation_id,
         use_memory="use_memory" in request.POST,
         save_memory="save_memory" in request.POST,
     )
-    return redirect("chat:conversation", conversation_id)
+    return see(reverse("chat:conversation", args=[conversation_id]))
 
 
 @login_required
 @require_POST
 def delete(request: PageRequest, conversation_id: UUID) -> HttpResponse:
-    transcript.delete_conversation(caller(request).id, conversation_id)
-    messages.success(request, "The chat is deleted.")
-    return redirect("chat:home")
+    """At once. The fresh page offers to undo it, unless the chat was temporary."""
+    user = caller(request)
+    sending.delete(user, conversation_id)
+    if queries.is_restorable(user.id, conversation_id):
+        return see(f"{reverse('chat:home')}?{urlencode({'deleted': conversation_id})}")
+    messages.success(request, "The temporary chat is closed, and everything that was said in it is deleted.")
+    return see(reverse("chat:home"))
 
 
-def _page(
-    request: PageRequest,
-    shown: Conversation | None,
-    *,
-    form_error: str = "",
-    draft: str = "",
-    status: int = 200,
-) -> HttpResponse:
-    context: dict[str, Any] = {
-        **_listed(request, shown.id if shown else None),
-        "conversation": shown,
-        "form_error": form_error,
-        "draft": draft,
-        "idempotency_key": str(uuid4()),
-        "model_notice": OFFLINE_NOTICE if get_chat_model().name == "offline" else None,
-        "starters": STARTERS,
-    }
-    if shown:
-        context |= _turns(request, shown)
-    return render(request, "chat/conversation.html", context, status=status)
-
-
-def _turns(request: PageRequest, shown: Conversation) -> dict[str, Any]:
-    """The newest page of turns, or the one asked for by ``?before=<seq>``."""
+@login_required
+@require_POST
+def restore(request: PageRequest, conversation_id: UUID) -> HttpResponse:
+    """Undo a deletion; of a chat that was never deleted, or is back already, it is the way to it."""
     user_id = caller(request).id
-    before = request.GET.get("before", "")
-    rows = queries.turns(user_id, shown.id)
-    if before.isascii() and before.isdigit():
-        rows = rows.filter(seq__lt=int(before[:9]))
-    newest_first = list(rows.reverse()[: SHOWN + 1])
-    page = newest_first[:SHOWN][::-1]
-    has_older = len(newest_first) > SHOWN
-    return {
-        "turns": turn_views(user_id, page, summary=queries.current_summary(user_id, shown.id)),
-        "older_url": f"?before={page[0].seq}" if has_older else "",
-    }
-
-
-def _turn_html(request: PageRequest, shown: Turn) -> str:
-    views = turn_views(caller(request).id, [shown])
-    return render_to_string("chat/conversation.html#turn", {"turn": views[0]}, request)
-
-
-def _fresh_composer(request: PageRequest, in_conversation: Conversation) -> str:
-    context = {
-        "conversation": in_conversation,
-        "idempotency_key": str(uuid4()),
-        "draft": "",
-        "form_error": "",
-    }
-    html = render_to_string("chat/conversation.html#composer", context, request)
-    return f'<hx-partial hx-target="#composer" hx-swap="outerHTML">{html}</hx-partial>'
-
-
-def _fresh_list(request: PageRequest, current_id: UUID) -> str:
-    """The list of chats as it stands: their order, their titles, and who is answering."""
-    html = render_to_string("chat/conversation.html#conversations", _listed(request, current_id), request)
-    return f'<hx-partial hx-target="#conversations" hx-swap="outerHTML">{html}</hx-partial>'
-
-
-def _listed(request: PageRequest, current_id: UUID | None) -> dict[str, Any]:
-    user_id = caller(request).id
-    searched = _searched(request)
-    said: dict[UUID, str] = {}
-    if searched:
-        rows, said = search.search_conversations(user_id, searched)
-    else:
-        rows = queries.conversation_list(user_id)
-    here = reverse("chat:conversation", args=[current_id]) if current_id else reverse("chat:home")
-    return {
-        "conversation_groups": conversation_groups(rows[:LISTED], current_id=current_id, said=said),
-        "searched": searched,
-        "search_url": here,
-    }
-
-
-def _searched(request: PageRequest) -> str:
-    """The words in the search box, also when only a part of the page is asked for."""
-    page_url = request.htmx.current_url if request.htmx else None
-    query = QueryDict(urlsplit(page_url).query) if page_url else request.GET
-    return query.get("q", "").replace("\x00", " ").strip()
+    if queries.is_restorable(user_id, conversation_id):
+        conversations.restore_conversation(user_id, conversation_id)
+        messages.success(request, "The chat is back.")
+    queries.get_conversation(user_id, conversation_id)
+    return see(reverse("chat:conversation", args=[conversation_id]))
 
 
 def _refused(
@@ -245,8 +191,21 @@ def _refused(
     """The reason, with the text still in the box."""
     if request.htmx:
         return render(request, "_error.html", {"message": str(error)}, status=error.http_status)
-    text = _text(request).replace("\x00", "").encode(errors="ignore").decode()
-    return _page(request, in_conversation, form_error=str(error), draft=text, status=error.http_status)
+    return conversation_page(
+        request, in_conversation, form_error=str(error), draft=shown_text(request), status=error.http_status
+    )
+
+
+def _moved_on(
+    request: PageRequest, in_conversation: Conversation, error: transcript.ConversationMovedOnError
+) -> HttpResponse:
+    """Nothing was sent: what is new comes first, unless the person says that it does not matter."""
+    if request.htmx:
+        context = {"conversation": in_conversation, "moved_on": error}
+        return render(request, "chat/conversation.html#moved-on", context, status=error.http_status)
+    return conversation_page(
+        request, in_conversation, moved_on=error, draft=shown_text(request), status=error.http_status
+    )
 
 
 def _not_retried(
@@ -254,14 +213,6 @@ def _not_retried(
 ) -> HttpResponse:
     """The turn as it stands, which another tab has moved on, and why nothing was done."""
     why = render_to_string("_error.html", {"message": str(error)}, request)
-    html = _turn_html(request, queries.get_turn(caller(request).id, turn_id))
+    html = turn_html(request, queries.get_turn(caller(request).id, turn_id))
     alert = f'<hx-partial hx-target="#alert" hx-swap="innerHTML">{why}</hx-partial>'
     return HttpResponse(html + alert, status=error.http_status)
-
-
-def _text(request: PageRequest) -> str:
-    return request.POST.get("text", "")
-
-
-def _key(request: PageRequest) -> str:
-    return request.POST.get("idempotency_key", "")[:200] or str(uuid4())

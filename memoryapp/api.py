@@ -37,6 +37,7 @@ api = NinjaAPI(
 api.add_router("/conversations", "memoryapp.transcript.api.router")
 api.add_router("/conversations", "chat.api.conversations_router")
 api.add_router("/turns", "chat.api.router")
+api.add_router("/pins", "chat.api.pins_router")
 api.add_router("/turns", "memoryapp.context.api.turns_router")
 api.add_router("/turns", "memoryapp.scratchpad.api.router")
 api.add_router("/memories", "memoryapp.context.api.router")

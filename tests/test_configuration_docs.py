@@ -1,5 +1,6 @@
 """``docs/configuration.md`` and ``memoryapp/conf.py`` say the same."""
 
+import json
 import re
 import subprocess
 import sys
@@ -9,7 +10,7 @@ import pytest
 from pydantic import AliasChoices, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
 
-from memoryapp.conf import Conf, get_conf, unknown_variables
+from memoryapp.conf import Conf, ModelSettings, get_conf, unknown_variables
 from tests.servers import hermetic_environment
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "configuration.md"
@@ -89,6 +90,58 @@ def test_hosts_are_split_at_commas(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STRATA_ALLOWED_HOSTS", "a.example, b.example,")
 
     assert Conf().allowed_hosts == ["a.example", "b.example"]
+
+
+def test_settings_of_one_model_override_those_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = {"window_tokens": 32_000, "compaction_trigger_share": 0.5}
+    prices = {"usd_per_million_input": 2, "usd_per_million_output": 10}
+    monkeypatch.setenv("STRATA_MODEL_SETTINGS", json.dumps({"small": own, "priced": prices}))
+    monkeypatch.setenv("STRATA_COMPACTION_WAIT_SHARE", "0.8")
+
+    conf = Conf()
+
+    assert conf.for_model("small") == ModelSettings(32_000, None, 0.5, 0.8, None)
+    assert conf.for_model("priced") == ModelSettings(None, None, 0.6, 0.8, (2.0, 10.0))
+    assert conf.for_model("never heard of") == ModelSettings(None, None, 0.6, 0.8, None)
+
+
+@pytest.mark.usefixtures("_fresh_conf")
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        ("sk-pasted", 'is not JSON; write it as {"<model>": {"window_tokens": 32000}}'),
+        ("[1]", "Input should be a valid dictionary"),
+        ('{"m": {"window": 9000}}', "m: window: Extra inputs are not permitted"),
+        ('{"m": {"window_tokens": 9}}', "m: window_tokens: Input should be greater than or equal to 4000"),
+        ('{"m": {"compaction_wait_share": 1}}', "m: compaction_wait_share: Input should be less than"),
+        ('{"m": {"usd_per_million_input": 1}}', "give both prices or none"),
+        (
+            '{"m": {"compaction_trigger_share": 0.9}}',
+            "m: compaction_trigger_share must be less than compaction_wait_share",
+        ),
+    ],
+)
+def test_wrong_settings_of_a_model_are_one_line_that_says_where(
+    monkeypatch: pytest.MonkeyPatch, value: str, problem: str
+) -> None:
+    monkeypatch.setenv("STRATA_MODEL_SETTINGS", value)
+
+    with pytest.raises(SystemExit) as refusal:
+        get_conf()
+
+    _, *problems = str(refusal.value).splitlines()
+    assert len(problems) == 1
+    assert problems[0].startswith("- STRATA_MODEL_SETTINGS: ")
+    assert problem in problems[0]
+    assert "sk-pasted" not in problems[0]
+
+
+def test_turn_cannot_wait_before_the_trigger(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STRATA_COMPACTION_TRIGGER_SHARE", "0.7")
+    monkeypatch.setenv("STRATA_COMPACTION_WAIT_SHARE", "0.7")
+
+    with pytest.raises(ValidationError, match="must be less than compaction_wait_share"):
+        Conf()
 
 
 def test_bad_value_is_named_but_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:

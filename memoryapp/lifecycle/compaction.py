@@ -33,6 +33,8 @@ logger = logging.getLogger(__name__)
 TRIES = 2  # of the model; then the fallback
 MAX_ROUNDS = 8  # versions in one pass: what is left then waits for the next one
 BREAKER_OPEN = "breaker_open"
+FRAME_TOKENS = 60  # around a summary and the lines above it
+LINE_TOKENS = 20  # before each line: its turn and what it is
 SUMMARY_SHARE = 8  # a summary takes at most an eighth of what a prompt may hold
 
 
@@ -152,7 +154,7 @@ def _roll_up(
     draft = _draft(conversation, current.text if current else "", covered, cancellation=cancellation)
     lines = _lines_to_keep(conversation, covered)
     tokens_before = _tokens(covered) + (current.tokens_after if current else 0)
-    if estimate_text(draft.text) + sum(estimate_text(line.text) for line in lines) >= tokens_before:
+    if _tokens_in_prompt(draft.text, lines, is_first=current is None) >= tokens_before:
         return None
     new = NewSummary(
         last_turn_id=covered[-1].turn_id,
@@ -226,6 +228,12 @@ def _told(conversation: Conversation, previous: str, covered: Sequence[SpokenTur
     parts += [f"<summary-so-far>\n{previous}\n</summary-so-far>"] if previous else []
     parts += [f'<turn n="{s.seq}">\nUser: {s.user_text}\n\nAssistant: {s.reply}\n</turn>' for s in covered]
     return "\n\n".join([*parts, prompts.COMPACT_NOW])
+
+
+def _tokens_in_prompt(text: str, lines: Sequence[NewLine], *, is_first: bool) -> int:
+    """What a version and its new lines take there; both stand in blocks of their own once there are any."""
+    framed = (FRAME_TOKENS if is_first else 0) + len(lines) * LINE_TOKENS
+    return estimate_text(text) + sum(estimate_text(line.text) for line in lines) + framed
 
 
 def _lines_to_keep(conversation: Conversation, covered: Sequence[SpokenTurn]) -> list[NewLine]:

@@ -83,9 +83,7 @@ def show_branch(user_id: UUID, turn_id: UUID) -> Turn:
         _require_quiet(turn.conversation_id)
         path = queries.branch_through(turn)
         in_conversation = Turn.objects.filter(user_id=user_id, conversation_id=turn.conversation_id)
-        in_conversation.filter(is_current=True).exclude(id__in=path).update(
-            is_current=False, left_at=Now()
-        )
+        in_conversation.filter(is_current=True).exclude(id__in=path).update(is_current=False, left_at=Now())
         in_conversation.filter(id__in=path).update(is_current=True)
         Conversation.objects.filter(id=turn.conversation_id).update(last_seq=len(path))
     return queries.get_turn(user_id, turn_id)

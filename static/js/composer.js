@@ -12,7 +12,7 @@ const box = () => document.getElementById("composer-text");
 
 function refresh() {
   const text = box();
-  form().querySelector("[type=submit]").disabled = text.value.trim() === "";
+  form().querySelector(".composer__send").disabled = text.value.trim() === "";
   if (growsByItself) return;
   text.style.blockSize = "auto";
   text.style.blockSize = `${text.scrollHeight}px`;

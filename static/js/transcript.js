@@ -85,12 +85,13 @@ function watchTurns() {
   turns.querySelectorAll(".turn").forEach(noteTurn);
   document.addEventListener("htmx:before:swap", (event) => {
     const { ctx } = event.detail;
-    if (ctx.sourceElement?.id === "composer" && ctx.response?.status < 400) isFollowing = true;
-    hadFocus ||= Boolean(event.target.closest?.(".turn")?.contains(document.activeElement));
+    if (ctx.sourceElement?.matches("#composer, [data-asks]") && ctx.response?.status < 400) isFollowing = true;
+    if (ctx.sourceElement?.matches("[data-stays]")) release(); // the reader looks at what is replaced
+    hadFocus ||= turns.contains(document.activeElement);
   });
   document.addEventListener("htmx:after:process", (event) => {
-    if (event.target.matches(".turn")) {
-      noteTurn(event.target);
+    if (turns.contains(event.target)) {
+      turns.querySelectorAll(".turn").forEach(noteTurn);
       showResumed();
     }
     if (hadFocus && document.activeElement === document.body) scroller.focus({ preventScroll: true });

@@ -5,7 +5,10 @@ from django.test import Client
 from django.utils import timezone
 
 from memoryapp.accounts import operations
+from tests.turns import configure
 from tests.world import everything_of
+
+__all__ = ["configure"]
 
 
 def program_of(user) -> Client:

@@ -1,6 +1,6 @@
 """Every operation of the API, read from the API itself, so that a new route is tested without being named."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from memoryapp.api import api
@@ -11,6 +11,10 @@ BODIES: dict[str, object] = {
     "create_conversation": {},
     "change_conversation": {"title": "Taken over"},
     "post_turn": {"text": "Hello"},
+    "edit_turn": {"text": "Taken over"},
+    "add_pin": {"turn_id": "00000000-0000-7000-8000-000000000000", "text": "marmalade"},
+    "summarise": {},
+    "edit_summary": {"text": "Taken over"},
     "create_memory": {"statement": "Drinks tea"},
     "change_memory": {"statement": "Taken over"},
     "search_memories": {"query": "marmalade"},
@@ -29,6 +33,12 @@ class Route:
     @property
     def body(self) -> object:
         return BODIES.get(self.name)
+
+    def body_for(self, ids: Mapping[str, object]) -> object:
+        """The same with these ids in the fields that have their names."""
+        if not isinstance(self.body, dict):
+            return self.body
+        return {name: str(ids[name]) if name in ids else value for name, value in self.body.items()}
 
 
 def routes() -> Iterator[Route]:

@@ -8,7 +8,7 @@ from tests.api.routes import ROUTES, UNSAFE_ROUTES
 from tests.world import rows_of
 
 ID = "00000000-0000-7000-8000-000000000000"
-SOME_IDS = {"conversation_id": ID, "turn_id": ID, "memory_id": ID}
+SOME_IDS = {"conversation_id": ID, "turn_id": ID, "memory_id": ID, "line_id": ID}
 
 
 def address(route):

@@ -27,19 +27,19 @@ def test_every_operation_with_a_body_has_an_example():
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
 @pytest.mark.parametrize("route", ROUTES_OF_ROWS, ids=str)
 def test_alice_reaches_each_of_her_rows(api, alice, route):
-    path = route.path.format(**asdict(everything_of(alice)))
+    ids = asdict(everything_of(alice))
 
-    response = send(api, route.method, path, route.body, If_Match='"2"')
+    response = send(api, route.method, route.path.format(**ids), route.body_for(ids), If_Match='"2"')
 
     assert response.status_code in {200, 201, 202, 204, 409}
 
 
 @pytest.mark.parametrize("route", ROUTES_OF_ROWS, ids=str)
 def test_bob_gets_404_for_every_row_of_alice_and_changes_none(bobs_api, alice, route):
-    path = route.path.format(**asdict(everything_of(alice)))
+    ids = asdict(everything_of(alice))
     before = rows_of(alice)
 
-    response = send(bobs_api, route.method, path, route.body, If_Match='"2"')
+    response = send(bobs_api, route.method, route.path.format(**ids), route.body_for(ids), If_Match='"2"')
 
     problem = assert_problem(response, 404, "not_found")
     assert CONTENT not in str(problem)
@@ -62,10 +62,12 @@ def test_no_other_method_reaches_a_row_of_alice(bobs_api, alice, path):
 def test_bob_in_the_browser_gets_404_too(bob, alice, route):
     browser = Client()
     browser.force_login(bob)
-    path = route.path.format(**asdict(everything_of(alice)))
+    ids = asdict(everything_of(alice))
     before = rows_of(alice)
 
-    assert_problem(send(browser, route.method, path, route.body, If_Match='"2"'), 404)
+    answer = send(browser, route.method, route.path.format(**ids), route.body_for(ids), If_Match='"2"')
+
+    assert_problem(answer, 404)
 
     assert rows_of(alice) == before
 
@@ -76,7 +78,7 @@ def test_an_unknown_id_and_a_foreign_one_are_answered_alike(bobs_api, alice, rou
     unknown = {name: uuid4() for name in foreign}
 
     answers = [
-        send(bobs_api, route.method, route.path.format(**ids), route.body, If_Match='"2"').content
+        send(bobs_api, route.method, route.path.format(**ids), route.body_for(ids), If_Match='"2"').content
         for ids in (foreign, unknown)
     ]
 

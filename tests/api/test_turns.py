@@ -132,7 +132,8 @@ def test_a_message_that_is_too_long_says_the_limit(api, conversation):
     assert not Turn.objects.exists()
 
 
-def test_a_message_of_the_largest_size_in_the_longest_spelling_is_taken(api, conversation):
+def test_a_message_of_the_largest_size_in_the_longest_spelling_is_taken(api, conversation, configure):
+    configure(STRATA_WINDOW_TOKENS="1000000")
     text = "💥" * 100_000  # 12 bytes each as JSON escapes
 
     assert post(api, conversation, text).status_code == 202

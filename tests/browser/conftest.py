@@ -33,12 +33,12 @@ def installation(request, chromium: Browser) -> Iterator[Installation]:
     """Signed in once, by the link that ``up`` printed."""
     if request.param == "built-in responder":
         with throw_away_directory() as directory, running(directory) as up:
-            yield _signed_in(chromium, up.url, up.wait_until_ready(), None)
+            yield signed_in(chromium, up.url, up.wait_until_ready(), None)
         return
     with ModelServer(api_key=PROVIDER_KEY, persona="memory") as provider, throw_away_directory() as directory:
         keys = {"ANTHROPIC_API_KEY": PROVIDER_KEY, "ANTHROPIC_BASE_URL": provider.url}
         with running(directory, **keys) as up:
-            yield _signed_in(chromium, up.url, up.wait_until_ready(), provider)
+            yield signed_in(chromium, up.url, up.wait_until_ready(), provider)
 
 
 @pytest.fixture(params=[(1280, 800), (390, 844)], ids=["desktop", "phone"])
@@ -82,7 +82,7 @@ def _is_foreign(url: str, installation: Installation) -> bool:
     return not url.startswith((installation.url, "data:"))
 
 
-def _signed_in(chromium: Browser, url: str, link: str, provider: ModelServer | None) -> Installation:
+def signed_in(chromium: Browser, url: str, link: str, provider: ModelServer | None) -> Installation:
     context = chromium.new_context(base_url=url)
     page = context.new_page()
     page.goto(link)

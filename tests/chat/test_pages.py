@@ -89,7 +89,7 @@ def test_a_search_finds_what_was_said_and_keeps_the_open_chat_open(client, alice
         for _, items in client.get(url, {"q": "aardvark"}).context["conversation_groups"]
         for item in items
     ]
-    assert (listed.title, listed.snippet) == ("Holiday", "I saw an aardvark")
+    assert (listed.title, listed.snippet_html) == ("Holiday", "I saw an <mark>aardvark</mark>")
     assert f'action="{url}"' in html
     assert "sleeps" not in html
     assert "Open one</h1>" in html

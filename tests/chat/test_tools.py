@@ -15,6 +15,7 @@ from memoryapp.scratchpad.pad import Pad
 
 SITUATION = Situation(
     user_id=uuid4(),
+    conversation_id=uuid4(),
     run_id=uuid4(),
     epoch_at_start=0,
     time_zone="Europe/Berlin",
@@ -129,5 +130,5 @@ def test_what_a_conversation_may_not_do_is_neither_offered_nor_done():
         run_tool(ToolUse("t", "remember", {"statement": "a", "kind": "preference", "quote": "a"}), PAD, shut),
     ]
 
-    assert names == {"update_plan", "current_time", "calculate"}
+    assert names == {"search_conversations", "update_plan", "current_time", "calculate"}
     assert all("There is no tool" in outcome.content for outcome in outcomes)

@@ -12,8 +12,8 @@ from memoryapp.longterm import operations
 from memoryapp.longterm import queries as longterm
 from memoryapp.nudges import AFTER_TURN
 from memoryapp.scratchpad import queries as runs
-from memoryapp.transcript import operations as transcript
-from memoryapp.transcript.models import Message
+from memoryapp.transcript import conversations
+from memoryapp.transcript.models import Message, Turn
 from tests.modelserver import calls, redacted, reply, thinks
 from tests.turns import COMMITTED, answering, ask, fresh, post, published, reply_to, start, streamed
 
@@ -63,7 +63,7 @@ def test_the_request_holds_static_system_text_tools_and_the_message(alice, model
         }
     ]
     assert [tool["name"] for tool in call.body["tools"]] == [
-        "remember", "recall", "update_plan", "current_time", "calculate",
+        "remember", "recall", "search_conversations", "update_plan", "current_time", "calculate",
     ]  # fmt: skip
     assert turn.user_id.hex not in json.dumps(call.body)
 
@@ -394,8 +394,8 @@ def test_a_conversation_deleted_while_its_turn_runs_stops_the_turn_quietly(alice
 
     with answering(turn):
         model.wait_until_held("thinking")
-        transcript.delete_conversation(alice.id, turn.conversation_id)
-        model.release("thinking")
+        conversations.delete_conversation(alice.id, turn.conversation_id)
 
     assert len(model.calls) == 1
+    assert Turn.objects.get(id=turn.id).status == Turn.Status.CANCELLED
     assert list(longterm.memories(alice.id)) == []

@@ -14,6 +14,12 @@ Persona = Callable[[Json], Step]
 _RECALLED = re.compile(r"<recalled-memories\b[^>]*>\s*(.*?)\s*</recalled-memories>", re.DOTALL)
 # Everything the application adds around the user's words comes in a fence of this shape.
 _FENCE = re.compile(r"<([a-z][a-z-]*)\b[^>]*>.*?</\1>", re.DOTALL)
+# What is to be summarised.
+_COVERED_TURN = re.compile(r'<turn n="(\d+)">\nUser: (.*?)\n\nAssistant: ', re.DOTALL)
+_EARLIER_SUMMARY = re.compile(r"<summary-so-far>\n(.*?)\n</summary-so-far>", re.DOTALL)
+_BULLET = re.compile(r"^- .*", re.MULTILINE)
+_SENTENCE = re.compile(r".*?[.!?](?=\s|$)|.+", re.DOTALL)
+_MINUTES_LINES = 20
 _STATEMENT = re.compile(r"^(i|i'm|i’m|my|we|our|call me|please remember|remember)\b", re.IGNORECASE)
 _QUESTION = re.compile(
     r"\?\s*$|^(what|which|who|whom|whose|when|where|why|how|do|does|did|am|is|are|can|could|should|would|will)\b",
@@ -81,6 +87,37 @@ def memory(body: Json) -> Step:
     return reply(_answer(words, recalled_memories(body)))
 
 
+def minutes(body: Json) -> Step:
+    """Answers at some length. Asked for a summary, it takes the minutes: the first sentence of each message, of the
+    later ones only the newest, so that they stop growing."""
+    text = newest_user_text(body)
+    covered = _COVERED_TURN.findall(text)
+    if covered:
+        return reply(_minutes(_EARLIER_SUMMARY.findall(text), covered))
+    if "<conversation>" in text:
+        return reply("Minutes of a long talk")
+    return reply(_at_length(user_words(body)), chunk_chars=80)
+
+
+def _minutes(earlier: list[str], covered: list[tuple[str, str]]) -> str:
+    lines = _BULLET.findall("\n".join(earlier))
+    lines += [f"- {_first_sentence(words)} (turn {number})" for number, words in covered]
+    facts = "\n".join(lines[1:][-_MINUTES_LINES:])
+    return f"## Goal\n{lines[0]}\n\n## Facts and decisions\n{facts}"
+
+
+def _at_length(words: str) -> str:
+    subject = _first_sentence(words)
+    steps = ("Before anything else", "After that", "Once this is settled", "At the very end")
+    told = [f"{step}, we look at it again, one by one, and write down what came of it." for step in steps]
+    return "\n\n".join([f"You said: {subject}", *told])
+
+
+def _first_sentence(words: str) -> str:
+    sentence = _SENTENCE.match(words)
+    return " ".join(sentence[0].split()) if sentence else "Nothing."
+
+
 def _acknowledge(results: list[tuple[bool, str]], words: str) -> Step:
     is_error, said = results[-1]
     return reply(f"I could not do that: {said}" if is_error else f"I will remember that: {words}")
@@ -134,4 +171,4 @@ def _flat(content: Any) -> str:
     return "".join(part.get("text", "") for part in as_blocks(content))
 
 
-PERSONAS: dict[str, Persona] = {"echo": echo, "memory": memory}
+PERSONAS: dict[str, Persona] = {"echo": echo, "memory": memory, "minutes": minutes}

@@ -18,6 +18,7 @@ STREAM_URL = "/stand-in/stream"
 
 def turn_view(**changes):
     view = {
+        "can_retry": changes.get("status") in {"failed", "interrupted", "cancelled"},
         "id": TURN_ID,
         "seq": 1,
         "status": "completed",

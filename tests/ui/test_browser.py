@@ -1,11 +1,15 @@
 """The chat in a real Chromium, under the real content policy: streaming, following, sending, losing the connection."""
 
 import re
+from types import SimpleNamespace
+from uuid import UUID
 
 import pytest
 from django.urls import reverse
+from django.utils.safestring import mark_safe
 from playwright.sync_api import Page, expect
 
+from chat.presentation import Versions
 from tests.ui.pages import (
     CONVERSATION,
     TURN_ID,
@@ -312,6 +316,97 @@ def test_focus_on_a_button_of_a_turn_moves_to_the_transcript_when_the_turn_is_re
 
     expect(page.locator(".reply")).to_have_text("On 14 March.")
     expect(page.locator("#transcript")).to_be_focused()
+
+
+def test_an_edit_opens_in_its_place_and_escape_leads_back_without_stopping_a_reply(page, server):
+    asked = SimpleNamespace(id=TURN_ID)
+    edit = reverse("chat:edit", args=[TURN_ID])
+    form = render("chat/edit.html#form", turn=asked, text="When do we launch?", back_url=CHAT)
+    server.answers[edit] = lambda _: (200, form)
+    other = live_turn_view(id=UUID(int=3))
+    _open(page, server, turn_view(), other)
+
+    page.get_by_role("link", name="Edit").click()
+    words = page.get_by_label("Your message")
+    expect(words).to_be_focused()
+    expect(words).to_have_value("When do we launch?")
+    page.keyboard.press("Escape")
+
+    expect(words).to_have_count(0)
+    expect(page.get_by_role("link", name="Edit").first).to_be_focused()
+    assert server.posts == []
+
+
+def test_a_refused_edit_says_why_and_keeps_the_words(page, server):
+    asked = SimpleNamespace(id=TURN_ID)
+    edit = reverse("chat:edit", args=[TURN_ID])
+    form = render("chat/edit.html#form", turn=asked, text="When do we launch?", back_url=CHAT)
+    why = render("_error.html", message="Wait until the reply is finished.")
+    server.answers[edit] = lambda fields: (409, why) if fields else (200, form)
+    _open(page, server, turn_view())
+
+    page.get_by_role("link", name="Edit").click()
+    page.get_by_label("Your message").fill("When do we land?")
+    page.keyboard.press("Control+Enter")
+
+    expect(page.locator("[data-edit]")).to_contain_text("Wait until the reply is finished.")
+    expect(page.get_by_label("Your message")).to_have_value("When do we land?")
+    assert [fields["text"] for _, fields in server.posts] == ["When do we land?"]
+
+
+def test_a_stale_tab_keeps_the_text_and_can_send_anyway(page, server):
+    moved_on = SimpleNamespace(details={"newer": 3})
+    html = render("chat/conversation.html#moved-on", conversation=CONVERSATION, moved_on=moved_on)
+    server.answers[SEND] = lambda fields: (200, _sent(fields["text"])) if "anyway" in fields else (409, html)
+    box = _open(page, server)
+
+    box.fill("Hello")
+    box.press("Enter")
+    expect(page.locator("#composer-error")).to_contain_text("This chat moved on (3 newer messages)")
+    expect(box).to_have_value("Hello")
+    page.get_by_role("button", name="Send anyway").click()
+
+    expect(page.locator(".turn")).to_have_count(1)
+    expect(box).to_have_value("")
+    assert [fields.get("anyway") for _, fields in server.posts] == [None, "yes"]
+
+
+def test_the_dialog_of_kept_words_leads_back_to_its_menu_and_closes_when_they_are_kept(page, server):
+    keep = reverse("chat:keep", args=[TURN_ID])
+    said = [("user", "What you said", "When do we launch?")]
+    dialog = render("chat/keep.html#dialog", turn=SimpleNamespace(id=TURN_ID), said=said, limit_chars=9)
+    kept = '<hx-partial hx-target="#kept" hx-swap="outerHTML"><div id="kept">1 line</div></hx-partial>'
+    server.answers[keep] = lambda fields: (200, kept if fields else dialog)
+    _open(page, server, turn_view())
+    menu = page.locator(".turn .menu > summary")
+
+    menu.click()
+    page.get_by_role("link", name="Always keep…").click()
+    expect(page.get_by_label("What you said")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.locator("dialog")).to_have_count(0)
+    expect(menu).to_be_focused()
+    menu.click()
+    page.get_by_role("link", name="Always keep…").click()
+    page.get_by_role("button", name="Keep these words").click()
+
+    expect(page.locator("dialog")).to_have_count(0)
+    expect(page.locator("#kept")).to_have_text("1 line")
+
+
+def test_leafing_through_versions_keeps_the_place_and_the_focus(page, server):
+    second = Versions(position=2, count=2, previous_id=UUID(int=7), next_id=None)
+    first = Versions(position=1, count=2, previous_id=None, next_id=TURN_ID)
+    older = turn_html(turn_view(id=UUID(int=7), versions=first, reply_html=mark_safe("<p>On 13 March.</p>")))
+    server.answers[reverse("chat:show", args=[UUID(int=7)])] = lambda _: (200, older)
+    _open(page, server, turn_view(versions=second))
+
+    page.get_by_role("button", name="Show the previous version").focus()
+    page.keyboard.press("Enter")
+
+    expect(page.locator(".reply")).to_have_text("On 13 March.")
+    expect(page.get_by_role("group", name="Version 1 of 2 of this message")).to_be_visible()
+    expect(page.get_by_role("button", name="Show the previous version")).to_be_focused()
 
 
 def test_phone_shows_the_sidebar_on_request_and_nothing_overflows(chromium, server):

@@ -1,0 +1,140 @@
+"""Two tabs and two compactions at once, again and again: every turn is told once, by the summary or in full."""
+
+from contextlib import suppress
+from uuid import uuid4
+
+from chat.tools import definitions
+from memoryapp.context import assembly
+from memoryapp.errors import NotFoundError
+from memoryapp.lifecycle import compaction
+from memoryapp.llm.base import ModelLimits, ModelMessage, Text, Usage
+from memoryapp.transcript import branches, conversations, queries, summaries
+from memoryapp.transcript import operations as transcript
+from memoryapp.transcript.conversations import ReplyInProgressError
+from memoryapp.transcript.models import Message, Summary, Turn
+from tests.turns import COMMITTED, NOW, at_once, post, start
+
+ROUNDS = 100
+PADDING = "word " * 40
+
+
+def talk(user, conversation, number: int) -> None:
+    """A tab: post, and answer whatever is first in line, as workers do."""
+    post(user, f"question {number} {PADDING}", conversation)
+    answer_queue(conversation)
+
+
+def answer_queue(conversation) -> None:
+    while turn_id := queries.next_queued(conversation.id):
+        claim = transcript.claim_turn(turn_id)
+        if claim:
+            transcript.finish_turn(claim, reply=f"answer {PADDING}", model="m", usage=Usage())
+
+
+def compact(conversation) -> None:
+    compaction.compact(
+        conversation.user_id, conversation.id, used_tokens=10_000, trigger=Summary.Trigger.AFTER_TURN
+    )
+
+
+def change_branch(conversation, number: int) -> None:
+    """What a person does in a third tab; refused while a reply is written."""
+    shown = list(queries.turns(conversation.user_id, conversation.id))
+    turn = shown[number % len(shown)]
+    with suppress(ReplyInProgressError):
+        if number % 3 == 0:
+            branches.ask_anew(
+                conversation.user, turn.id, idempotency_key=str(uuid4()), now=NOW, text="edited"
+            )
+        elif number % 3 == 1:
+            taken = branches.take_off(conversation.user_id, turn.id)
+            branches.show_branch(conversation.user_id, taken.id)
+        else:
+            branches.show_branch(conversation.user_id, turn.id)
+
+
+def told(conversation) -> list[int]:
+    """The numbers of the turns in the next prompt: covered by its summary, or word for word."""
+    window = assembly.open_window(
+        conversation,
+        before_seq=conversation.last_seq + 1,
+        run=[ModelMessage("user", (Text("next"),))],
+        tools=definitions(use_memory=False, save_memory=False),
+        model="m",
+        limits=ModelLimits(window_tokens=1_000_000, max_output_tokens=1_000),
+    )
+    covered = list(range(1, window.summary.last_seq + 1)) if window.summary else []
+    return covered + [said.seq for said in window.spoken]
+
+
+def check(conversation) -> None:
+    conversation.refresh_from_db()
+    shown = list(queries.turns(conversation.user_id, conversation.id))
+    assert [turn.seq for turn in shown] == list(range(1, conversation.last_seq + 1))
+    assert [turn.parent_id for turn in shown] == [None, *(turn.id for turn in shown[:-1])]
+    assert told(conversation) == [turn.seq for turn in shown]
+    versions = list(queries.summaries(conversation.user_id, conversation.id))[::-1]
+    assert [summary.version for summary in versions] == list(range(1, len(versions) + 1))
+    for summary in versions:
+        assert summary.last_turn.seq == summary.last_seq
+        assert summary.tokens_after < summary.tokens_before
+
+
+@COMMITTED
+def test_two_tabs_and_two_compactions_at_once_leave_exact_coverage_every_time(alice, nudges, configure):
+    configure(STRATA_WINDOW_TOKENS="4000", STRATA_COMPACTION_KEEP_TURNS="2")
+    conversation = start(alice)
+    talk(alice, conversation, 0)
+
+    for number in range(1, ROUNDS + 1):
+        work = [
+            lambda number=number: talk(alice, conversation, 2 * number),
+            lambda number=number: talk(alice, conversation, 2 * number + 1),
+            lambda: compact(conversation),
+            lambda: compact(conversation),
+        ]
+        if number % 4 == 0:
+            work.append(lambda number=number: change_branch(conversation, number))
+        at_once(len(work), lambda which, work=work: work[which]())
+        answer_queue(conversation)
+        check(conversation)
+
+    asked = Message.objects.filter(turn__conversation=conversation, role="user", text__startswith="question")
+    said_once = {text.split()[1] for text in asked.values_list("text", flat=True)}
+    assert said_once == {str(number) for number in (0, *range(2, 2 * ROUNDS + 2))}
+    assert Turn.objects.filter(conversation=conversation).count() >= 2 * ROUNDS + 1
+    assert queries.summaries(alice.id, conversation.id).count() > ROUNDS // 10
+
+
+def unless_deleted(work) -> None:
+    """In the moment in which the conversation is deleted, it is not there."""
+    with suppress(NotFoundError):
+        work()
+
+
+@COMMITTED
+def test_pinning_compacting_deleting_and_bringing_back_at_once_keep_everything_whole(
+    alice, nudges, configure
+):
+    configure(STRATA_WINDOW_TOKENS="4000", STRATA_COMPACTION_KEEP_TURNS="2")
+    conversation = start(alice)
+    for number in range(8):
+        talk(alice, conversation, number)
+    first = queries.turns(alice.id, conversation.id)[0]
+
+    def delete_and_bring_back() -> None:
+        conversations.delete_conversation(alice.id, conversation.id)
+        conversations.restore_conversation(alice.id, conversation.id)
+
+    for _ in range(10):
+        work = [
+            lambda: unless_deleted(lambda: summaries.pin_line(alice.id, first.id, text="question 0")),
+            lambda: unless_deleted(lambda: compact(conversation)),
+            delete_and_bring_back,
+        ]
+        at_once(len(work), lambda which, work=work: work[which]())
+        check(conversation)
+
+    summaries.pin_line(alice.id, first.id, text="question 0")
+    pins = queries.pinned_lines(alice.id, conversation.id).filter(kind="pin")
+    assert [line.text for line in pins] == ["question 0"]
