@@ -1,5 +1,6 @@
 """The measurements of ``bench transcript``, in a process that has a database and a scripted model."""
 
+import json
 import statistics
 import time
 from collections.abc import Callable
@@ -13,7 +14,7 @@ from django.utils import timezone
 
 from memoryapp.accounts import operations as accounts
 from memoryapp.accounts.models import User
-from memoryapp.bench.needles import NEEDLES, small_talk
+from memoryapp.bench.needles import NEEDLES, Needle, small_talk
 from memoryapp.bench.report import Row
 from memoryapp.conf import get_conf
 from memoryapp.context import assembly
@@ -25,14 +26,17 @@ from memoryapp.llm.messages_wire import encode_prompt
 from memoryapp.llm.registry import get_chat_model
 from memoryapp.nudges import RUN_TURN
 from memoryapp.policies.budget import share_out
-from memoryapp.transcript import conversations, queries, search
+from memoryapp.transcript import conversations, queries
 from memoryapp.transcript import operations as transcript
 from memoryapp.transcript.models import Conversation, Summary
+from memoryapp.transcript.tools import SearchConversationsArguments, run_search_conversations
 
 SAID = (
     "Let us look at the plan for the week once more: the workshop in the morning, the call with the printers after "
     "lunch, and then the drawings for the east wing, which still lack the measures of the second floor."
 )
+
+COMPACTED_EVERY = 10  # turns of small talk
 
 Say = Callable[[str], None]
 
@@ -48,15 +52,14 @@ class Sizes:
     repeats: int = 40
 
 
-def measure(sizes: Sizes, say: Say) -> list[Row]:
+def costs(sizes: Sizes, say: Say) -> list[Row]:
+    """What a turn costs in a long conversation, and what keeping it bounded costs."""
     current_app.loader.import_default_modules()  # the tasks, as a worker does
     user = accounts.ensure_first_account()
     say(f"Assembling the prompt of a conversation of {sizes.short} and of {sizes.long:,} turns …")
     rows = _assembly(user, sizes)
     say(f"{sizes.scripted} turns, one after the other …")
-    rows += _scripted(user, sizes)
-    say(f"{len(NEEDLES)} facts in {sizes.small_talk} turns of small talk …")
-    return rows + _needles(user, sizes)
+    return rows + _scripted(user, sizes)
 
 
 def _assembly(user: User, sizes: Sizes) -> list[Row]:
@@ -94,7 +97,7 @@ def _talked(user: User, turns: int) -> Conversation:
 
 def _scripted(user: User, sizes: Sizes) -> list[Row]:
     conversation = conversations.start_conversation(user, now=timezone.now())
-    shares, fill, prompt_tokens, summariser_tokens, compactions = [], [], 0, 0, 0
+    shares, fill, turn_tokens, summariser_tokens, compactions = [], [], 0, 0, 0
     has_just_compacted = True  # the first prompt has none before it
     for number in range(sizes.scripted):
         turn_id = _said(user, conversation, f"Turn {number}. {SAID}")
@@ -104,8 +107,9 @@ def _scripted(user: User, sizes: Sizes) -> list[Row]:
         if not has_just_compacted:
             shares.append(snapshot.prefix_tokens / total)
         fill.append((snapshot.reported_input_tokens or 0) / _input_tokens())
-        prompt_tokens += snapshot.reported_input_tokens or 0
-        done = compaction.compact_after(queries.turn_for_worker(turn_id))
+        turn = queries.turn_for_worker(turn_id)
+        turn_tokens += (snapshot.reported_input_tokens or 0) + turn.output_tokens
+        done = compaction.compact_after(turn)
         has_just_compacted = done.versions > 0
         compactions += done.versions
         summariser_tokens += done.usage.total_input_tokens + done.usage.output_tokens
@@ -118,38 +122,50 @@ def _scripted(user: User, sizes: Sizes) -> list[Row]:
             0.85,
             is_at_least=True,
         ),
-        Row("summariser / all tokens", summariser_tokens / (summariser_tokens + prompt_tokens), "", 0.15),
+        Row("summariser / all tokens", summariser_tokens / (summariser_tokens + turn_tokens), "", 0.15),
         Row(f"compactions in {sizes.scripted} turns", compactions, ""),
     ]
 
 
-def _needles(user: User, sizes: Sizes) -> list[Row]:
+def facts(sizes: Sizes, say: Say) -> list[Row]:
+    """Whether what was said is still at hand: in the prompt, or by the tool that the model looks it up with.
+
+    Meant for a process without model summaries: what the fallback keeps is the least that a conversation keeps.
+    """
+    user = accounts.ensure_first_account()
+    say(f"{len(NEEDLES)} facts in {sizes.small_talk} turns of small talk …")
     conversation = conversations.start_conversation(user, now=timezone.now())
     every = sizes.small_talk // len(NEEDLES)
     for number, (said, reply) in enumerate(small_talk(sizes.small_talk)):
         needle = f" {NEEDLES[number // every].said}" if number % every == every // 2 else ""
         _record(user, conversation, said + needle, reply)
-        if number % 50 == 49:
+        if number % COMPACTED_EVERY == COMPACTED_EVERY - 1:
             compaction.compact(user.id, conversation.id, trigger=Summary.Trigger.MANUAL)
     request = _window(queries.get_conversation(user.id, conversation.id)).request()
     prompt = "\n".join(
         block.text for message in request.messages for block in message.blocks if isinstance(block, Text)
     )
     in_prompt = {needle for needle in NEEDLES if needle.said in prompt}
-    found = {needle for needle in NEEDLES if _is_found(user.id, conversation.id, needle.said, needle.asked)}
+    found = {needle for needle in NEEDLES if _is_found(user.id, conversation.id, needle)}
+    for missing in set(NEEDLES) - in_prompt - found:
+        say(f"Not found: {missing.said}")
+    extracted = queries.summaries(user.id, conversation.id).filter(method=Summary.Method.EXTRACTIVE)
     count = len(NEEDLES)
     return [
         Row("facts word for word in the prompt", len(in_prompt) / count, ""),
         Row("facts found by search, top 5", len(found) / count, ""),
         Row("  either", len(in_prompt | found) / count, "", 1.0, is_at_least=True),
-        Row("summaries meanwhile", queries.summaries(user.id, conversation.id).count(), ""),
+        Row("summaries meanwhile, without a model", len(extracted), ""),
     ]
 
 
-def _is_found(user_id: UUID, conversation_id: UUID, said: str, asked: str) -> bool:
-    hits = search.search_messages(user_id, asked, limit=5, conversation_id=conversation_id, only_current=True)
-    ids = [hit.message_id for hit in hits]
-    return any(said in text for text in queries.texts_of(user_id, ids))
+def _is_found(user_id: UUID, conversation_id: UUID, needle: Needle) -> bool:
+    """Whether the model reads the fact, word for word, in the five results that its tool returns for the question."""
+    arguments = SearchConversationsArguments(query=needle.asked, limit=5)
+    result, _ = run_search_conversations(
+        arguments, user_id=user_id, conversation_id=conversation_id, may_search_others=False
+    )
+    return any(needle.said in item["text"] for item in json.loads(result)["items"])
 
 
 def _said(user: User, conversation: Conversation, text: str) -> UUID:

@@ -41,9 +41,11 @@ def run(say: Callable[[str], None]) -> list[Row]:
             ),
         }
         _manage(["migrate", "--verbosity", "0"], environment)
-        say("Growing conversations …")
-        measured = _manage(["grow_conversations", "--sizes", json.dumps(SIZES)], environment, say=say)
-    return [Row(**row) for row in json.loads(measured)]
+        sizes = ["--sizes", json.dumps(SIZES)]
+        costs = _manage(["grow_conversations", "costs", *sizes], environment, say=say)
+        without_model = environment | {"STRATA_MODEL_SUMMARIES": "false"}
+        facts = _manage(["grow_conversations", "facts", *sizes], without_model, say=say)
+    return [Row(**row) for row in (*json.loads(costs), *json.loads(facts))]
 
 
 def _manage(arguments: list[str], environment: dict[str, str], *, say: Callable[[str], None] = print) -> str:

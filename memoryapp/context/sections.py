@@ -47,7 +47,8 @@ def front(summary: Summary | None, pinned: Sequence[PinnedLine]) -> str:
 def pinned_lines(lines: Sequence[PinnedLine]) -> str:
     """Every line verbatim: it is what the user relies on, so nothing in it is escaped."""
     said = "\n".join(
-        f"- (turn {line.turn.seq}, {MEANINGS[PinnedLine.Kind(line.kind)]}) {_fenced(line.text)}" for line in lines
+        f"- (turn {line.turn.seq}, {MEANINGS[PinnedLine.Kind(line.kind)]}) {_fenced(line.text)}"
+        for line in lines
     )
     return f"<kept-word-for-word>\n{said}\n</kept-word-for-word>"
 

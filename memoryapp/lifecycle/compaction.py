@@ -35,6 +35,7 @@ MAX_ROUNDS = 8  # versions in one pass: what is left then waits for the next one
 BREAKER_OPEN = "breaker_open"
 FRAME_TOKENS = 60  # around a summary and the lines above it
 LINE_TOKENS = 20  # before each line: its turn and what it is
+WORTHWHILE_TOKENS = 100  # a summary of fewer costs a call and breaks the provider's cache for next to nothing
 SUMMARY_SHARE = 8  # a summary takes at most an eighth of what a prompt may hold
 
 
@@ -146,7 +147,8 @@ def _roll_up(
         keep_turns=get_conf().compaction_keep_turns,
         chunk_tokens=_chunk_tokens(),
     )
-    if last_seq is None:
+    foldable = sum(size.tokens for size in sizes if last_seq is not None and size.seq <= last_seq)
+    if last_seq is None or (trigger == Summary.Trigger.AFTER_TURN and foldable < WORTHWHILE_TOKENS):
         return None
     covered = queries.spoken_turns(user_id, conversation.id, after_seq=after_seq, before_seq=last_seq + 1)
     if not covered or covered[-1].seq != last_seq:
@@ -226,7 +228,10 @@ def _told(conversation: Conversation, previous: str, covered: Sequence[SpokenTur
     lines = "\n".join(f"- {line.text}" for line in kept)
     parts = [f"<kept-verbatim-elsewhere>\n{lines}\n</kept-verbatim-elsewhere>"] if lines else []
     parts += [f"<summary-so-far>\n{previous}\n</summary-so-far>"] if previous else []
-    parts += [f'<turn n="{s.seq}">\nUser: {s.user_text}\n\nAssistant: {s.reply}\n</turn>' for s in covered]
+    parts += [
+        f'<turn n="{said.seq}">\nUser: {_clipped(said.user_text)}\n\nAssistant: {_clipped(said.reply)}\n</turn>'
+        for said in covered
+    ]
     return "\n\n".join([*parts, prompts.COMPACT_NOW])
 
 
@@ -234,6 +239,16 @@ def _tokens_in_prompt(text: str, lines: Sequence[NewLine], *, is_first: bool) ->
     """What a version and its new lines take there; both stand in blocks of their own once there are any."""
     framed = (FRAME_TOKENS if is_first else 0) + len(lines) * LINE_TOKENS
     return estimate_text(text) + sum(estimate_text(line.text) for line in lines) + framed
+
+
+def _clipped(text: str) -> str:
+    """A giant's beginning and end: one message must not outgrow the window of the model that summarises it."""
+    tokens, limit = estimate_text(text), _chunk_tokens() // 2
+    if tokens <= limit:
+        return text
+    kept = len(text) * limit // tokens
+    head, tail = kept * 2 // 3, kept // 3
+    return f"{text[:head]}\n[… {len(text) - head - tail:,} characters left out …]\n{text[-tail:]}"
 
 
 def _lines_to_keep(conversation: Conversation, covered: Sequence[SpokenTurn]) -> list[NewLine]:

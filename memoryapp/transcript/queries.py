@@ -203,10 +203,6 @@ def _parents(turn: Turn) -> dict[UUID, UUID | None]:
     return dict(in_conversation.order_by(*LAST_SHOWN).values_list("id", "parent_id"))
 
 
-def texts_of(user_id: UUID, message_ids: Sequence[UUID]) -> list[str]:
-    return list(Message.objects.filter(user_id=user_id, id__in=message_ids).values_list("text", flat=True))
-
-
 def current_summary(user_id: UUID, conversation_id: UUID) -> Summary | None:
     """The version that stands for the most turns of the shown branch, the newest of those."""
     usable = summaries(user_id, conversation_id).filter(is_stale=False, last_turn__is_current=True)

@@ -9,8 +9,10 @@ const scroller = document.getElementById("transcript");
 const turns = document.getElementById("turns");
 const jump = document.getElementById("jump");
 
-// Following: only a reader's own gesture ends it, because scroll events cannot tell theirs from ours.
+// Following: only a reader ends it. Our scrolling leads to the end, so what moves away from it is theirs: also the scroll
+// bar, a search in the page, the focus. Where the height has changed, the browser may have moved the place.
 let isFollowing = true;
+let seen = { scrollTop: 0, scrollHeight: 0 };
 
 function isAtEnd() {
   return scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < LINE_PX;
@@ -41,7 +43,10 @@ function watchScrolling() {
     if (!selection.isCollapsed && turns.contains(selection.anchorNode)) release();
   });
   scroller.addEventListener("scroll", () => {
+    const { scrollTop, scrollHeight } = scroller;
     if (isAtEnd() && getSelection().isCollapsed) isFollowing = true;
+    else if (scrollTop < seen.scrollTop && scrollHeight === seen.scrollHeight) release();
+    seen = { scrollTop, scrollHeight };
     jump.hidden = isFollowing || isAtEnd();
   });
   jump.addEventListener("click", follow);

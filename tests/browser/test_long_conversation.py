@@ -6,7 +6,7 @@ Programs write most of it through the API, because nobody types so fast; the per
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pytest
 from playwright.sync_api import APIRequestContext, Browser, Locator, Page, expect
@@ -22,9 +22,12 @@ pytestmark = [pytest.mark.browser, pytest.mark.stack]
 WINDOW_TOKENS = 8_000  # the server refuses a longer prompt by itself
 LENGTH = 104  # more than a page of the chat shows
 TYPED = 3
-# What a message and its reply take is about 180 tokens: with so many more the window overflows without a compaction.
-TO_THE_NEXT_COMPACTION = 30
+# A message and its reply take about 180 tokens: so many more do not fit without a compaction.
+TO_THE_NEXT_COMPACTION = 24
 RULE = "Never send anybody on a Sunday."
+PEOPLE = "Agatha Boris Cecily Dorian Edith Fergus Gertrude Hubert Imogen Julius Kathleen".split()
+COLOURS = "amber crimson emerald indigo magenta scarlet turquoise".split()
+PLACES = "attic bakery cellar garage kitchen library museum office pantry stable theatre village workshop".split()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +48,21 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class LongChat:
+    """``told``: the numbers of its errands so far."""
+
     id: str
     program: Program
+    told: list[int] = field(default_factory=list)
 
     @property
     def url(self) -> str:
         return f"/c/{self.id}/"
+
+    def go_on(self, *, count: int) -> None:
+        """With the next errands, told by the program."""
+        for _ in range(count):
+            self.told.append(len(self.told) + 1)
+            self.program.say(self.id, errand(self.told[-1]))
 
 
 @pytest.fixture(scope="module")
@@ -80,9 +92,8 @@ def long_chat(chromium: Browser, installation: Installation) -> Iterator[LongCha
     wait_for_reply(page, new_chat(page, errand(1)))
     for number in range(2, TYPED + 1):
         wait_for_reply(page, say(page, errand(number)))
-    chat = LongChat(id=page.url.rstrip("/").rpartition("/")[2], program=program)
-    for number in range(TYPED + 1, LENGTH + 1):
-        program.say(chat.id, errand(number))
+    chat = LongChat(id=last_part(page.url), program=program, told=list(range(1, TYPED + 1)))
+    chat.go_on(count=LENGTH - TYPED)
     yield chat
     context.close()
 
@@ -95,9 +106,15 @@ def nothing_was_rejected(installation: Installation) -> Iterator[None]:
 
 
 def errand(number: int) -> str:
-    """A message whose second sentence no summary keeps; the rule is stated once."""
+    """A message of whose second sentence a summary keeps nothing. No two are alike; one states a rule."""
+    who, colour, place = (words[number % len(words)] for words in (PEOPLE, COLOURS, PLACES))
+    tag = f"Its tag, {4_100 + number}, is with {who} in the {colour} {place}."
     rule = f" {RULE}" if number == 2 else ""
-    return f"Errand {number}: fetch the parcel. Its receipt, numbered {4_100 + number}, lies under the lantern.{rule}"
+    return f"Errand {number}: fetch the parcel. {tag}{rule}"
+
+
+def last_part(url: str) -> str:
+    return url.rstrip("/").rpartition("/")[2]
 
 
 def turns_of(page: Page) -> Locator:
@@ -105,7 +122,21 @@ def turns_of(page: Page) -> Locator:
 
 
 def said_on(page: Page) -> list[str]:
-    return page.locator(".message--user .message__text").all_inner_texts()
+    """Also by turns so far away that the browser does not draw them."""
+    return page.locator(".message--user .message__text").all_text_contents()
+
+
+def scroll_back(page: Page) -> None:
+    page.locator("#transcript").hover()
+    page.mouse.wheel(0, -600)
+
+
+def open_summary(page: Page, chat: LongChat, *, by: str) -> None:
+    """By a link of the line in the chat that says what is summarised."""
+    page.goto(chat.url)
+    scroll_back(page)
+    page.locator(".marker").get_by_role("link", name=by).click()
+    page.wait_for_url(re.compile(r"/summaries/\d+/"))
 
 
 def open_menu_of(turn: Locator) -> None:
@@ -140,7 +171,7 @@ def test_every_message_stays_on_the_page_and_is_found(page: Page, long_chat: Lon
     expect(turns_of(page).last).to_contain_text(said[-1])
 
     page.goto("/conversations/")
-    page.get_by_role("searchbox", name="Search titles and what was said").fill("numbered 4103")
+    page.get_by_role("searchbox", name="Search titles and what was said").fill("tag 4103")
     page.get_by_role("button", name="Search").click()
 
     expect(page.locator(".chat-row mark", has_text="4103")).to_be_visible()
@@ -154,10 +185,10 @@ def test_the_chat_says_what_is_summarised_and_each_version_what_changed(page: Pa
     expect(marker).to_contain_text(re.compile(r"Messages 1–\d+ are summarised for the model"))
     expect(marker).not_to_contain_text("without the model")
 
-    marker.get_by_role("link", name="View").click()
+    open_summary(page, long_chat, by="View")
 
     expect(page.locator("h1")).to_have_text(re.compile(r"^Messages 1–\d+$"))
-    assert int(page.url.rstrip("/").rpartition("/")[2]) >= 3
+    assert int(last_part(page.url)) >= 3
     expect(page.locator(".made")).to_contain_text("By tiny-16k")
     expect(page.locator(".made")).to_contain_text("in the background")
     expect(page.locator(".summary-text")).to_contain_text("Errand 1: fetch the parcel. (turn 1)")
@@ -172,10 +203,8 @@ def test_the_chat_says_what_is_summarised_and_each_version_what_changed(page: Pa
 
 
 def test_a_summary_is_made_anew_while_the_page_waits(page: Page, long_chat: LongChat):
-    page.goto(long_chat.url)
-    page.locator(".marker").get_by_role("link", name="View").click()
-    expect(page.locator("h1")).to_have_text(re.compile(r"^Messages 1–\d+$"))
-    before = int(page.url.rstrip("/").rpartition("/")[2])
+    open_summary(page, long_chat, by="View")
+    before = int(last_part(page.url))
 
     page.get_by_role("button", name="Summarise again").click()
 
@@ -186,28 +215,26 @@ def test_a_summary_is_made_anew_while_the_page_waits(page: Page, long_chat: Long
 def test_a_line_that_was_left_out_is_kept_word_for_word_through_the_next_compaction(
     page: Page, long_chat: LongChat, installation: Installation
 ):
-    page.goto(long_chat.url)
-    page.locator(".marker").get_by_role("link", name="What was left out").click()
-    line = page.locator("#left-out .left-out__line", has_text="Its receipt, numbered").first
-    kept = line.locator(".left-out__text").inner_text()
-    number = int(re.search(r"numbered (\d+)", kept)[1]) - 4_100
+    open_summary(page, long_chat, by="What was left out")
+    line = page.locator("#left-out .left-out__line", has_text="Its tag").first
+    words = line.locator(".left-out__text").inner_text()
+    number = int(re.search(r"\d+", words)[0]) - 4_100
     line.get_by_role("button", name="Always keep").click()
     expect(line.get_by_text("Kept", exact=True)).to_be_visible()
-    expect(page.locator("#pinned")).to_contain_text(kept)
+    expect(page.locator("#pinned")).to_contain_text(words)
     page.goto(long_chat.url)
     wait_for_reply(page, say(page, f"What of errand {number}?"))
     before = summarised_up_to(prompt_of(installation, f"What of errand {number}?"))
 
-    for more in range(TO_THE_NEXT_COMPACTION):
-        long_chat.program.say(long_chat.id, f"Nothing new on day {more}. The weather was fine.")
+    long_chat.go_on(count=TO_THE_NEXT_COMPACTION)
     page.reload()
     wait_for_reply(page, say(page, f"And what of errand {number} now?"))
 
     prompt = prompt_of(installation, f"And what of errand {number} now?")
     assert summarised_up_to(prompt) > before
-    assert f"(turn {number}, kept by the user) {kept}\n" in prompt
+    assert f"kept by the user) {words}\n" in prompt
     assert f"a rule of the user) {RULE}\n" in prompt
-    assert prompt.count(kept) == 1  # the message itself is summarised
+    assert prompt.count(words) == 1  # the message itself is summarised
 
 
 def test_what_programs_said_meanwhile_is_shown_before_a_message_is_sent_below_it(

@@ -38,7 +38,7 @@ ENDED_BADLY = (Turn.Status.FAILED, Turn.Status.CANCELLED, Turn.Status.INTERRUPTE
 names = map("alice{}".format, count())
 
 some = settings(
-    max_examples=25,
+    max_examples=12,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
     derandomize=True,
@@ -82,8 +82,8 @@ others = st.one_of(
 )
 deeds = st.builds(
     lambda talk, more: [*talk, Deed("compact"), *more],
-    st.lists(said | broken, min_size=2, max_size=14),
-    st.lists(st.one_of(said, said, broken, others), max_size=8),
+    st.lists(said | broken, min_size=2, max_size=10),
+    st.lists(st.one_of(said, said, broken, others), max_size=6),
 )
 windows = st.sampled_from((4_000, 6_000, 6_000, 8_000, 16_000, 40_000))
 

@@ -87,4 +87,5 @@ def test_transcript_measures_growing_conversations_and_leaves_nothing_behind(mon
     assert rows["compactions in 70 turns"].value >= 1
     assert rows["prompt identical to the one before, median"].value > 0.5
     assert rows["either"].is_met
+    assert rows["summaries meanwhile, without a model"].value >= 5
     assert set(Path(tempfile.gettempdir()).glob("strata-bench-*")) == before

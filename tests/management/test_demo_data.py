@@ -16,6 +16,7 @@ from memoryapp.management.example import TALKS
 from memoryapp.policies.trust import Origin
 from memoryapp.scratchpad import queries as scratchpad
 from memoryapp.transcript import conversations, queries
+from memoryapp.transcript.models import Conversation
 
 pytestmark = pytest.mark.django_db
 
@@ -149,7 +150,7 @@ def test_what_was_forgotten_meanwhile_stays_forgotten(admin):
     demo_data()
     frames = memories.memories(admin.id, text="black frames").get()
     longterm.forget(admin.id, frames.id, now=timezone.now())
-    exhibition = queries.conversation_list(admin.id, matching="Heron").get()
+    exhibition = queries.conversation_list(admin.id).get(title__contains="Heron")
     conversations.delete_conversation(admin.id, exhibition.id)
 
     demo_data()
@@ -157,11 +158,23 @@ def test_what_was_forgotten_meanwhile_stays_forgotten(admin):
     assert not memories.memories(admin.id, text="black frames", status="any").exists()
 
 
-def test_a_deleted_conversation_comes_back_without_doubling_its_facts(admin):
+def test_a_conversation_deleted_a_moment_ago_is_brought_back(admin):
+    demo_data()
+    exhibition = queries.conversation_list(admin.id).get(title__contains="Heron")
+    conversations.delete_conversation(admin.id, exhibition.id)
+
+    demo_data()
+
+    assert queries.get_conversation(admin.id, exhibition.id) == exhibition
+
+
+def test_a_conversation_deleted_for_good_comes_back_without_doubling_its_facts(admin):
     demo_data()
     before = sorted(statements(admin, "active"))
-    exhibition = queries.conversation_list(admin.id, matching="Heron").get()
+    exhibition = queries.conversation_list(admin.id).get(title__contains="Heron")
     conversations.delete_conversation(admin.id, exhibition.id)
+    Conversation.objects.filter(id=exhibition.id).update(deleted_at=timezone.now() - timedelta(days=2))
+    conversations.delete_for_good()
 
     said = demo_data()
 

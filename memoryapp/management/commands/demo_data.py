@@ -107,6 +107,7 @@ def _key(talk: Talk, number: int) -> str:
 def _conversation(talk: Talk, user: User, *, now: datetime, added: _Added) -> Conversation:
     first = queries.turn_of_key(user.id, _key(talk, 1))
     if first:
+        conversations.restore_conversations(user.id, [first.conversation_id])
         return queries.get_conversation(user.id, first.conversation_id)
     added.conversations += 1
     began_at = now - timedelta(days=talk.exchanges[0].days_ago)
