@@ -128,6 +128,9 @@ def run_turn(claim: Claim) -> None:
         except MemoryAppError as error:
             _end_failed(claim, said[0], code=error.code, message=str(error))
         except Exception:  # the edge of the worker: a defect ends the turn visibly
+            if not queries.exists(claim.turn_id):
+                logger.info("Turn %s was deleted while it was answered.", claim.turn_id)
+                return
             logger.exception("Turn %s failed", claim.turn_id)
             _end_failed(
                 claim,

@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from memoryapp.accounts import operations as accounts
 from memoryapp.accounts.models import User
+from memoryapp.bench.installation import BenchFailedError
 from memoryapp.bench.needles import NEEDLES, Needle, small_talk
 from memoryapp.bench.report import Row
 from memoryapp.conf import get_conf
@@ -28,7 +29,7 @@ from memoryapp.nudges import RUN_TURN
 from memoryapp.policies.budget import share_out
 from memoryapp.transcript import conversations, queries
 from memoryapp.transcript import operations as transcript
-from memoryapp.transcript.models import Conversation, Summary
+from memoryapp.transcript.models import Conversation, Summary, Turn
 from memoryapp.transcript.tools import SearchConversationsArguments, run_search_conversations
 
 SAID = (
@@ -37,6 +38,7 @@ SAID = (
 )
 
 COMPACTED_EVERY = 10  # turns of small talk
+RECORD_OF_PROMPT = 'INSERT INTO "context_contextsnapshot"'
 
 Say = Callable[[str], None]
 
@@ -75,23 +77,37 @@ def _assembly(user: User, sizes: Sizes) -> list[Row]:
             times_ms[place].append((time.perf_counter() - began) * 1000)
             statements[place] = len(captured)
     short, long = (statistics.median(times) for times in times_ms)
+    of_short, of_long = (_statements_to_the_model(user, conversation) for conversation in pair)
     return [
         Row(f"assembly, {sizes.short} turns, median", short, "ms"),
         Row(f"assembly, {sizes.long:,} turns, median", long, "ms"),
         Row("  ratio", long / short, "", 1.2),
         Row(f"statements, {sizes.short} turns", statements[0], ""),
         Row(f"statements, {sizes.long:,} turns", statements[1], "", statements[0]),
+        Row(f"statements from claim to the model, {sizes.short} turns", of_short, ""),
+        Row(f"statements from claim to the model, {sizes.long:,} turns", of_long, "", of_short),
     ]
 
 
+def _statements_to_the_model(user: User, conversation: Conversation) -> int:
+    """What the worker asks the database, of a second turn so that nothing is done for the first time.
+
+    The record of what the model is shown is the last of it.
+    """
+    _run(_post(user, conversation, SAID))
+    turn_id = _post(user, conversation, SAID)
+    with CaptureQueriesContext(connection) as captured:
+        _run(turn_id)
+    return 1 + next(place for place, query in enumerate(captured) if RECORD_OF_PROMPT in str(query["sql"]))
+
+
 def _talked(user: User, turns: int) -> Conversation:
-    """A conversation of that many turns, with a summary of all but the newest 20."""
+    """A conversation of that many turns, folded into its summary until nothing more may be."""
     conversation = conversations.start_conversation(user, now=timezone.now())
     for number in range(turns):
         _record(user, conversation, f"{number}: {SAID}", f"Yes, as you say. {SAID}")
-    compaction.compact(user.id, conversation.id, trigger=Summary.Trigger.MANUAL)
-    while len(queries.turn_sizes(user.id, conversation.id, after_seq=_covered(conversation))) > 20:
-        compaction.compact(user.id, conversation.id, trigger=Summary.Trigger.MANUAL)
+    while compaction.compact(user.id, conversation.id, trigger=Summary.Trigger.MANUAL).versions:
+        continue
     return queries.get_conversation(user.id, conversation.id)
 
 
@@ -100,19 +116,19 @@ def _scripted(user: User, sizes: Sizes) -> list[Row]:
     shares, fill, turn_tokens, summariser_tokens, compactions = [], [], 0, 0, 0
     has_just_compacted = True  # the first prompt has none before it
     for number in range(sizes.scripted):
-        turn_id = _said(user, conversation, f"Turn {number}. {SAID}")
-        snapshot = contexts.newest_snapshot(user.id, turn_id)
+        turn = _run(_post(user, conversation, f"Turn {number}. {SAID}"))
+        snapshot = contexts.newest_snapshot(user.id, turn.id)
         assert snapshot is not None
         total = sum(int(str(section["tokens"])) for section in snapshot.sections)
         if not has_just_compacted:
             shares.append(snapshot.prefix_tokens / total)
         fill.append((snapshot.reported_input_tokens or 0) / _input_tokens())
-        turn = queries.turn_for_worker(turn_id)
         turn_tokens += (snapshot.reported_input_tokens or 0) + turn.output_tokens
         done = compaction.compact_after(turn)
         has_just_compacted = done.versions > 0
         compactions += done.versions
         summariser_tokens += done.usage.total_input_tokens + done.usage.output_tokens
+    versions = queries.summaries(user.id, conversation.id)
     return [
         Row("largest prompt / what a prompt may hold", max(fill), "", 1.0),
         Row(
@@ -124,13 +140,14 @@ def _scripted(user: User, sizes: Sizes) -> list[Row]:
         ),
         Row("summariser / all tokens", summariser_tokens / (summariser_tokens + turn_tokens), "", 0.15),
         Row(f"compactions in {sizes.scripted} turns", compactions, ""),
+        Row("  of them without the model", versions.exclude(method=Summary.Method.MODEL).count(), "", 0),
     ]
 
 
 def facts(sizes: Sizes, say: Say) -> list[Row]:
     """Whether what was said is still at hand: in the prompt, or by the tool that the model looks it up with.
 
-    Meant for a process without model summaries: what the fallback keeps is the least that a conversation keeps.
+    What the fallback keeps, in a process without model summaries, is the least that a conversation keeps.
     """
     user = accounts.ensure_first_account()
     say(f"{len(NEEDLES)} facts in {sizes.small_talk} turns of small talk …")
@@ -146,46 +163,57 @@ def facts(sizes: Sizes, say: Say) -> list[Row]:
         block.text for message in request.messages for block in message.blocks if isinstance(block, Text)
     )
     in_prompt = {needle for needle in NEEDLES if needle.said in prompt}
-    found = {needle for needle in NEEDLES if _is_found(user.id, conversation.id, needle)}
+    found = {needle for needle in NEEDLES if _is_found(user.id, conversation.id, needle, needle.asked)}
+    reworded = {needle for needle in NEEDLES if _is_found(user.id, conversation.id, needle, needle.reworded)}
     for missing in set(NEEDLES) - in_prompt - found:
         say(f"Not found: {missing.said}")
-    extracted = queries.summaries(user.id, conversation.id).filter(method=Summary.Method.EXTRACTIVE)
+    method = Summary.Method.MODEL if get_conf().model_summaries else Summary.Method.EXTRACTIVE
+    made = queries.summaries(user.id, conversation.id).filter(method=method).count()
     count = len(NEEDLES)
     return [
-        Row("facts word for word in the prompt", len(in_prompt) / count, ""),
-        Row("facts found by search, top 5", len(found) / count, ""),
-        Row("  either", len(in_prompt | found) / count, "", 1.0, is_at_least=True),
-        Row("summaries meanwhile, without a model", len(extracted), ""),
+        Row(f"{method} summaries in {sizes.small_talk} turns of small talk", made, ""),
+        Row(f"  {method}: facts word for word in the prompt", len(in_prompt) / count, ""),
+        Row(f"  {method}: facts found by search, top 5", len(found) / count, ""),
+        Row(f"  {method}: the same, asked in other words", len(reworded) / count, ""),
+        Row(
+            f"  {method}: in the prompt or found by search",
+            len(in_prompt | found) / count,
+            "",
+            1.0,
+            is_at_least=True,
+        ),
     ]
 
 
-def _is_found(user_id: UUID, conversation_id: UUID, needle: Needle) -> bool:
+def _is_found(user_id: UUID, conversation_id: UUID, needle: Needle, query: str) -> bool:
     """Whether the model reads the fact, word for word, in the five results that its tool returns for the question."""
-    arguments = SearchConversationsArguments(query=needle.asked, limit=5)
+    arguments = SearchConversationsArguments(query=query, limit=5)
     result, _ = run_search_conversations(
         arguments, user_id=user_id, conversation_id=conversation_id, may_search_others=False
     )
     return any(needle.said in item["text"] for item in json.loads(result)["items"])
 
 
-def _said(user: User, conversation: Conversation, text: str) -> UUID:
-    """A turn through the real loop, as a worker runs it."""
+def _post(user: User, conversation: Conversation, text: str) -> UUID:
     turn, _ = transcript.post_turn(
         user, conversation.id, text=text, idempotency_key=str(uuid4()), now=timezone.now()
     )
-    current_app.tasks[RUN_TURN](str(turn.id))
     return turn.id
+
+
+def _run(turn_id: UUID) -> Turn:
+    """The turn through the real loop, as a worker runs it."""
+    current_app.tasks[RUN_TURN](str(turn_id))
+    turn = queries.turn_for_worker(turn_id)
+    if turn.status != Turn.Status.COMPLETED:
+        raise BenchFailedError(f"Turn {turn.seq} ended as {turn.status}: {turn.error_message}")
+    return turn
 
 
 def _record(user: User, conversation: Conversation, text: str, reply: str) -> None:
     transcript.record_turn(
         user, conversation.id, text=text, reply=reply, idempotency_key=str(uuid4()), said_at=timezone.now()
     )
-
-
-def _covered(conversation: Conversation) -> int:
-    current = queries.current_summary(conversation.user_id, conversation.id)
-    return current.last_seq if current else 0
 
 
 def _window(conversation: Conversation) -> ContextWindow:

@@ -3,7 +3,7 @@
 import json
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -20,10 +20,16 @@ TOKENS_BESIDE_ESTIMATE = 0.85  # this server's tokenizer, as a share of the loca
 
 
 class ScriptedModel:
-    """The part of the Messages API that turns and compaction need, on threads of its own."""
+    """The part of the Messages API that turns and compaction need, on threads of its own.
 
-    def __init__(self, *, summarises: str) -> None:
+    ``windows``: the tokens that each model takes, prompt and reserved output together. ``refused`` counts the requests
+    that did not fit; the application would recover from them, so that nothing else would tell.
+    """
+
+    def __init__(self, *, summarises: str, windows: Mapping[str, int]) -> None:
+        self.refused = 0
         self._summarises = summarises
+        self._windows = windows
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
 
     @property
@@ -40,6 +46,16 @@ class ScriptedModel:
             self._server.shutdown()
             self._server.server_close()
             thread.join()
+
+    def excess(self, request: dict[str, Any], *, input_tokens: int) -> str:
+        """Why a request is refused, in the provider's words; "" when it fits."""
+        limit, output_tokens = self._windows[request["model"]], request["max_tokens"]
+        if input_tokens + output_tokens <= limit:
+            return ""
+        self.refused += 1
+        return (
+            f"input length and `max_tokens` exceed context limit: {input_tokens} + {output_tokens} > {limit}"
+        )
 
     def answer(self, request: dict[str, Any]) -> str:
         if request["model"] == self._summarises:
@@ -97,6 +113,10 @@ def _handler(model: ScriptedModel) -> type[BaseHTTPRequestHandler]:
             if self.path.endswith("/count_tokens"):
                 self._json({"input_tokens": input_tokens})
                 return
+            if excess := model.excess(request, input_tokens=input_tokens):
+                error = {"type": "invalid_request_error", "message": excess}
+                self._json({"type": "error", "error": error}, status=HTTPStatus.BAD_REQUEST)
+                return
             events = _events(model.answer(request), input_tokens=input_tokens)
             self._send(
                 "text/event-stream",
@@ -112,12 +132,12 @@ def _handler(model: ScriptedModel) -> type[BaseHTTPRequestHandler]:
         def log_message(self, *_args: Any) -> None:
             """Silence: the default writes a line per request."""
 
-        def _json(self, value: dict[str, Any]) -> None:
-            self._send("application/json", json.dumps(value))
+        def _json(self, value: dict[str, Any], *, status: HTTPStatus = HTTPStatus.OK) -> None:
+            self._send("application/json", json.dumps(value), status=status)
 
-        def _send(self, content_type: str, text: str) -> None:
+        def _send(self, content_type: str, text: str, *, status: HTTPStatus = HTTPStatus.OK) -> None:
             data = text.encode()
-            self.send_response(HTTPStatus.OK)
+            self.send_response(status)
             self.send_header("Content-Type", content_type)
             self.send_header("Content-Length", str(len(data)))
             self.end_headers()

@@ -12,22 +12,25 @@ from collections.abc import Callable
 
 from django.conf import settings
 
+from memoryapp.bench import needles
 from memoryapp.bench.installation import BenchFailedError, own_environment, throw_away_directory
 from memoryapp.bench.report import Row
 from memoryapp.bench.scripted import ScriptedModel
 from memoryapp.embedded.servers import Servers
 
-WINDOW_TOKENS = 16_000
 SIZES: dict[str, int] = {}  # where they differ from memoryapp.bench.growing.Sizes
 MODEL, CHEAP_MODEL = "bench-16k", "bench-cheap"
+WINDOWS = {MODEL: 16_000, CHEAP_MODEL: 200_000}
+MAX_OUTPUT_TOKENS = 4_000
 
 
 def run(say: Callable[[str], None]) -> list[Row]:
     """Rows about assembly, about 200 scripted turns, and about 50 facts planted in 400 turns of chit-chat."""
+    needles.data_set()  # where it is missing, that is said now and not after minutes
     with (
         throw_away_directory() as directory,
         Servers(directory, is_durable=False) as servers,
-        ScriptedModel(summarises=CHEAP_MODEL).serving() as model,
+        ScriptedModel(summarises=CHEAP_MODEL, windows=WINDOWS).serving() as model,
     ):
         environment = own_environment(directory) | {
             "DATABASE_URL": servers.database_url,
@@ -37,15 +40,20 @@ def run(say: Callable[[str], None]) -> list[Row]:
             "STRATA_CHEAP_MODEL": CHEAP_MODEL,
             "STRATA_MODEL_TITLES": "false",
             "STRATA_MODEL_SETTINGS": json.dumps(
-                {MODEL: {"window_tokens": WINDOW_TOKENS, "max_output_tokens": 4_000}}
+                {
+                    name: {"window_tokens": tokens, "max_output_tokens": MAX_OUTPUT_TOKENS}
+                    for name, tokens in WINDOWS.items()
+                }
             ),
         }
         _manage(["migrate", "--verbosity", "0"], environment)
         sizes = ["--sizes", json.dumps(SIZES)]
         costs = _manage(["grow_conversations", "costs", *sizes], environment, say=say)
+        facts = _manage(["grow_conversations", "facts", *sizes], environment, say=say)
         without_model = environment | {"STRATA_MODEL_SUMMARIES": "false"}
-        facts = _manage(["grow_conversations", "facts", *sizes], without_model, say=say)
-    return [Row(**row) for row in (*json.loads(costs), *json.loads(facts))]
+        fallback = _manage(["grow_conversations", "facts", *sizes], without_model, say=say)
+    rows = [Row(**row) for measured in (costs, facts, fallback) for row in json.loads(measured)]
+    return [*rows, Row("requests larger than a model's window", model.refused, "", 0)]
 
 
 def _manage(arguments: list[str], environment: dict[str, str], *, say: Callable[[str], None] = print) -> str:

@@ -13,7 +13,7 @@ from memoryapp.transcript.models import Conversation
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One text of a section. ``label``: what it is, such as "Turn 12" or the name of a tool."""
+    """One text of a section. ``label``: what it is, such as "Message 12" or the name of a tool."""
 
     label: str
     text: str
@@ -78,16 +78,16 @@ def next_prompt(conversation: Conversation, *, tools: tuple[ToolDefinition, ...]
 def _texts(window: ContextWindow) -> dict[str, Sequence[Part]]:
     turns: list[Part] = []
     for said in window.spoken:
-        turns.append(Part(f"Turn {said.seq}, you", said.user_text))
+        turns.append(Part(f"Message {said.seq}, you", said.user_text))
         if said.reply:
-            turns.append(Part(f"Turn {said.seq}, Strata", said.reply))
+            turns.append(Part(f"Message {said.seq}, Strata", said.reply))
     return {
         "system": [
             Part("Instructions", sections.SYSTEM),
             *(Part(f"Tool {tool.name}", tool.description) for tool in window.tools),
         ],
-        "pinned": [Part(f"Turn {line.turn.seq}", line.text) for line in window.pinned],
-        "summary": [Part(f"Turns 1–{window.summary.last_seq}", window.summary.text)]
+        "pinned": [Part(f"Message {line.turn.seq}", line.text) for line in window.pinned],
+        "summary": [Part(f"Messages 1–{window.summary.last_seq}", window.summary.text)]
         if window.summary
         else [],
         "transcript": turns,

@@ -58,8 +58,14 @@ def conversation_summary(text: str, *, last_seq: int) -> str:
 
 
 def _fenced(text: str) -> str:
-    """The text, unable to close the block it stands in."""
-    return re.sub(r"</(?=kept-word-for-word|conversation-summary)", "< /", text)
+    """The text, unable to close the block it stands in or to open one that only the application writes."""
+    return OUR_TAG.sub("< ", text)
+
+
+OUR_TAG = re.compile(
+    r"<(?=\s*/?\s*(?:kept-word-for-word|conversation-summary|recalled-memories|scratchpad|steps-so-far)\b)",
+    re.IGNORECASE,
+)
 
 
 MEANINGS = {

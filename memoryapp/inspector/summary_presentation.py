@@ -18,6 +18,7 @@ from memoryapp.transcript.models import Conversation, Message, PinnedLine, Summa
 from memoryapp.transcript.queries import SpokenTurn
 from memoryapp.transcript.summaries import PINNED_MAX_CHARS
 
+TURNS_COMPARED = 500
 LINES_SHOWN = 12  # of what was left out, until all are asked for
 LINES_LISTED = 200  # then: nobody reads on, and each comes with a form
 # Every two seconds, for a minute: a model needs a few seconds, and a worker that is away needs people.
@@ -363,9 +364,8 @@ def _groups(lines: Sequence[DiffLine]) -> list[DiffGroup]:
 
 
 def _left_out(summary: Summary, pinned: Sequence[PinnedLine], *, is_long: bool) -> LeftOutList:
-    """Of the messages that this version folded in: those of the version in use before it are in that one's list."""
-    base = queries.summary_base(summary)
-    after_seq = base.last_seq if base else 0
+    """Of all the messages it stands for, also those that an earlier version had folded in; of very many the newest."""
+    after_seq = max(summary.last_seq - TURNS_COMPARED, 0)
     covered = queries.spoken_turns(
         summary.user_id, summary.conversation_id, after_seq=after_seq, before_seq=summary.last_seq + 1
     )

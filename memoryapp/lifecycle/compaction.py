@@ -5,6 +5,7 @@ is added by a compare-and-swap, so that of two passes at once one wins and every
 """
 
 import logging
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from uuid import UUID
@@ -31,12 +32,14 @@ from memoryapp.transcript.summaries import NewLine, NewSummary
 logger = logging.getLogger(__name__)
 
 TRIES = 2  # of the model; then the fallback
-MAX_ROUNDS = 8  # versions in one pass: what is left then waits for the next one
+# Versions in one pass, when a reply waits for it and when nobody does: what is left then waits for the next one.
+WAITED_ROUNDS, MAX_ROUNDS = 8, 100
+OUR_TAG = re.compile(r"<(?=\s*/?\s*(?:turn|summary-so-far|kept-verbatim-elsewhere)\b)", re.IGNORECASE)
 BREAKER_OPEN = "breaker_open"
 FRAME_TOKENS = 60  # around a summary and the lines above it
 LINE_TOKENS = 20  # before each line: its turn and what it is
-WORTHWHILE_TOKENS = 100  # a summary of fewer costs a call and breaks the provider's cache for next to nothing
-SUMMARY_SHARE = 8  # a summary takes at most an eighth of what a prompt may hold
+# Of what a prompt may hold: folding less costs a call, and the provider's cache, for next to nothing.
+WORTHWHILE_SHARE = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +90,15 @@ def compact(
     conversation = queries.get_conversation(user_id, conversation_id)
     keep_tokens = _keep_tokens(conversation, used_tokens, shrunk_to=shrunk_to)
     versions, usage = 0, Usage()
-    for _ in range(MAX_ROUNDS):
+    is_waited_for = trigger in (Summary.Trigger.BEFORE_TURN, Summary.Trigger.TOO_LONG)
+    for number in range(WAITED_ROUNDS if is_waited_for else MAX_ROUNDS):
+        is_begun_by_itself = trigger == Summary.Trigger.AFTER_TURN and number == 0
         added = _roll_up(
             conversation,
             keep_tokens=keep_tokens,
             trigger=trigger,
             cancellation=cancellation or Cancellation(),
+            least_tokens=_budget().input_tokens // WORTHWHILE_SHARE if is_begun_by_itself else 0,
         )
         if added is None:
             break
@@ -134,9 +140,14 @@ def summarise_again(user_id: UUID, conversation_id: UUID) -> Compacted:
 
 
 def _roll_up(
-    conversation: Conversation, *, keep_tokens: int, trigger: Summary.Trigger, cancellation: Cancellation
+    conversation: Conversation,
+    *,
+    keep_tokens: int,
+    least_tokens: int,
+    trigger: Summary.Trigger,
+    cancellation: Cancellation,
 ) -> Usage | None:
-    """Add one version; what it cost, or None when there is nothing to fold or nothing would be gained."""
+    """Add one version; what it cost, or None when less than ``least_tokens`` could be folded or nothing be gained."""
     user_id = conversation.user_id
     current = queries.current_summary(user_id, conversation.id)
     after_seq = current.last_seq if current else 0
@@ -148,7 +159,7 @@ def _roll_up(
         chunk_tokens=_chunk_tokens(),
     )
     foldable = sum(size.tokens for size in sizes if last_seq is not None and size.seq <= last_seq)
-    if last_seq is None or (trigger == Summary.Trigger.AFTER_TURN and foldable < WORTHWHILE_TOKENS):
+    if last_seq is None or foldable < least_tokens:
         return None
     covered = queries.spoken_turns(user_id, conversation.id, after_seq=after_seq, before_seq=last_seq + 1)
     if not covered or covered[-1].seq != last_seq:
@@ -198,12 +209,16 @@ def _draft(
                 break
             spent += usage
             text = form.prepared(answer)
-            reason = form.fault(text, told, tokens_before=tokens_before, max_tokens=_summary_tokens())
+            reason = form.fault(
+                text, told, tokens_before=tokens_before, max_tokens=transcript.summary_limit_tokens()
+            )
             if not reason:
                 return _Draft(text, Summary.Method.MODEL, conf.cheap_model, "", spent)
         logger.warning("Conversation %s is summarised without the model: %s", conversation.id, reason)
     said = [Said(turn.seq, turn.user_text, turn.reply) for turn in covered]
-    text = form.extract(previous, said, max_tokens=min(_summary_tokens(), max(tokens_before // 2, 1)))
+    text = form.extract(
+        previous, said, max_tokens=min(transcript.summary_limit_tokens(), max(tokens_before // 2, 1))
+    )
     return _Draft(text, Summary.Method.EXTRACTIVE, "", reason, spent)
 
 
@@ -214,7 +229,7 @@ def _asked(told: str, cancellation: Cancellation) -> tuple[str, Usage]:
         system=prompts.COMPACTION,
         messages=(ModelMessage("user", (Text(told),)),),
         tools=(),
-        max_tokens=_summary_tokens(),
+        max_tokens=transcript.summary_limit_tokens(),
     )
     for event in get_chat_model().stream(request, cancellation):
         if isinstance(event, Completed):
@@ -229,7 +244,7 @@ def _told(conversation: Conversation, previous: str, covered: Sequence[SpokenTur
     parts = [f"<kept-verbatim-elsewhere>\n{lines}\n</kept-verbatim-elsewhere>"] if lines else []
     parts += [f"<summary-so-far>\n{previous}\n</summary-so-far>"] if previous else []
     parts += [
-        f'<turn n="{said.seq}">\nUser: {_clipped(said.user_text)}\n\nAssistant: {_clipped(said.reply)}\n</turn>'
+        f'<turn n="{said.seq}">\nUser: {_fenced(said.user_text)}\n\nAssistant: {_fenced(said.reply)}\n</turn>'
         for said in covered
     ]
     return "\n\n".join([*parts, prompts.COMPACT_NOW])
@@ -251,9 +266,14 @@ def _clipped(text: str) -> str:
     return f"{text[:head]}\n[… {len(text) - head - tail:,} characters left out …]\n{text[-tail:]}"
 
 
+def _fenced(text: str) -> str:
+    """What somebody said, unable to pass for another part of what the model is told."""
+    return OUR_TAG.sub("< ", _clipped(text))
+
+
 def _lines_to_keep(conversation: Conversation, covered: Sequence[SpokenTurn]) -> list[NewLine]:
     """The first goal and the rules that the user stated, word for word, as far as there is room for them."""
-    kept = list(queries.pinned_lines(conversation.user_id, conversation.id))
+    kept = list(queries.lines_of_all_branches(conversation.user_id, conversation.id))
     known = {line.text for line in kept}
     room = transcript.pinned_limit_tokens() - sum(estimate_text(line.text) for line in kept)
     lines: list[NewLine] = []
@@ -297,7 +317,7 @@ def _keep_tokens(conversation: Conversation, used_tokens: int | None, *, shrunk_
     after_seq = current.last_seq if current else 0
     sizes = queries.turn_sizes(conversation.user_id, conversation.id, after_seq=after_seq)
     others = used_tokens - sum(size.tokens for size in sizes) - (current.tokens_after if current else 0)
-    return max(target - max(others, 0) - _summary_tokens(), 0)
+    return max(target - max(others, 0) - transcript.summary_limit_tokens(), 0)
 
 
 def _budget() -> Budget:
@@ -309,10 +329,6 @@ def _budget() -> Budget:
         fixed_tokens=0,
         scratchpad_tokens=0,
     )
-
-
-def _summary_tokens() -> int:
-    return min(get_conf().summary_max_tokens, _budget().input_tokens // SUMMARY_SHARE)
 
 
 def _chunk_tokens() -> int:

@@ -15,7 +15,7 @@ from memoryapp.scratchpad.models import Checkpoint, Run, Step
 def runs(user_id: UUID) -> QuerySet[Run]:
     """Newest first, with ``step_count``."""
     return (
-        Run.objects.filter(user_id=user_id)
+        Run.objects.filter(user_id=user_id, turn__conversation__deleted_at=None)
         .select_related("turn__conversation")
         .annotate(step_count=Count("steps"))
         .order_by("-started_at", "-id")
@@ -30,7 +30,8 @@ def get_run(user_id: UUID, run_id: UUID) -> Run:
 
 
 def run_of_turn(user_id: UUID, turn_id: UUID) -> Run | None:
-    return Run.objects.filter(user_id=user_id, turn_id=turn_id).first()
+    of_turn = Run.objects.filter(user_id=user_id, turn_id=turn_id, turn__conversation__deleted_at=None)
+    return of_turn.first()
 
 
 def run_ids_of_turns(user_id: UUID, turn_ids: Iterable[UUID]) -> dict[UUID, UUID]:
@@ -78,7 +79,7 @@ def ended_runs_holding(user_id: UUID, texts: Iterable[str]) -> QuerySet[Run]:
 
 
 def count(user_id: UUID) -> int:
-    return Run.objects.filter(user_id=user_id).count()
+    return Run.objects.filter(user_id=user_id, turn__conversation__deleted_at=None).count()
 
 
 def _forms(text: str) -> set[str]:

@@ -18,7 +18,15 @@ class TurnAdmin(RecordAdmin):
     list_display = ("id", "user", "seq", "status", "attempt", "error_code", "created_at", "finished_at")
     list_filter = ("status",)
     exclude = ("partial_text",)
-    readonly_fields = ("user", "conversation", "parent", "is_current", "idempotency_key", "request_digest", "attempt")
+    readonly_fields = (
+        "user",
+        "conversation",
+        "parent",
+        "is_current",
+        "idempotency_key",
+        "request_digest",
+        "attempt",
+    )
 
 
 @admin.register(Message)
@@ -32,7 +40,16 @@ class MessageAdmin(RecordAdmin):
 class SummaryAdmin(RecordAdmin):
     list_display = ("id", "user", "conversation", "version", "last_seq", "method", "is_stale", "created_at")
     exclude = ("text",)
-    readonly_fields = ("user", "conversation", "version", "last_seq", "last_turn", "replaces", "method", "model")
+    readonly_fields = (
+        "user",
+        "conversation",
+        "version",
+        "last_seq",
+        "last_turn",
+        "replaces",
+        "method",
+        "model",
+    )
 
 
 @admin.register(PinnedLine)

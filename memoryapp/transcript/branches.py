@@ -13,14 +13,8 @@ from django.db.models.functions import Now
 from memoryapp.accounts.models import User
 from memoryapp.errors import NotFoundError
 from memoryapp.transcript import operations, queries
-from memoryapp.transcript.conversations import ReplyInProgressError
+from memoryapp.transcript.conversations import NotShownError, ReplyInProgressError
 from memoryapp.transcript.models import Conversation, Message, Turn
-
-
-class NotShownError(ReplyInProgressError):
-    """The turn is not on the shown branch."""
-
-    code = "turn_not_shown"
 
 
 def ask_anew(

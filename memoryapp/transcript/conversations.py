@@ -20,6 +20,7 @@ COPIED_TURN = (
     "status", "model", "error_code", "error_message", "input_tokens", "output_tokens", "cache_read_tokens",
     "cache_creation_tokens", "next_prompt_tokens", "started_at", "finished_at",
 )  # fmt: skip
+DELETION_TRIES = 10
 SWEPT_AT_ONCE = 500
 
 
@@ -32,6 +33,12 @@ class ReplyInProgressError(MemoryAppError):
 
     code = "reply_in_progress"
     http_status = 409
+
+
+class NotShownError(ReplyInProgressError):
+    """The turn is not on the shown branch."""
+
+    code = "turn_not_shown"
 
 
 def start_conversation(
@@ -116,14 +123,31 @@ def delete_conversation(user_id: UUID, conversation_id: UUID) -> None:
     A temporary one is gone for good. What was remembered from it stays until that is forgotten. What is deleted
     already stays so.
     """
-    with transaction.atomic(durable=True):
-        # A message on its way waits for the row, and then finds nothing to be posted to.
-        temporary = _locked(_kept(user_id, conversation_id).filter(is_temporary=True))
-        Conversation.objects.filter(id__in=temporary).delete()
-    if temporary or delete_conversations(user_id, [conversation_id]):
+    if _delete_temporary(user_id, conversation_id) or delete_conversations(user_id, [conversation_id]):
         return
     if not queries.is_restorable(user_id, conversation_id):
         raise NotFoundError("There is no such conversation.")
+
+
+def _delete_temporary(user_id: UUID, conversation_id: UUID) -> bool:
+    """Whether it was one, and is gone with all that was recorded of it.
+
+    A worker that answers in it may record one thing more between the look at what hangs on it and the deletion, which
+    the database then refuses; the worker hears of the end within a second, so that a later try finds it silent.
+    """
+    for left in reversed(range(DELETION_TRIES)):
+        try:
+            with transaction.atomic(durable=True):
+                # A message on its way waits for the row, and then finds nothing to be posted to.
+                temporary = _locked(_kept(user_id, conversation_id).filter(is_temporary=True))
+                live = Turn.objects.filter(conversation__in=temporary, status__in=Turn.LIVE)
+                live.update(status=Turn.Status.CANCELLED, attempt=F("attempt") + 1, finished_at=Now())
+                Conversation.objects.filter(id__in=temporary).delete()
+            return bool(temporary)
+        except IntegrityError:
+            if not left:
+                raise
+    raise AssertionError
 
 
 def delete_conversations(user_id: UUID, conversation_ids: Collection[UUID]) -> list[UUID]:

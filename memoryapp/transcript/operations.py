@@ -340,7 +340,7 @@ def retry_turn(user_id: UUID, turn_id: UUID) -> Turn:
 def clean_message(text: str) -> str:
     """The text as it is kept: newlines as LF, outer blank lines gone. Refuses what cannot be kept whole."""
     text = text.replace("\r\n", "\n").replace("\r", "\n").strip()
-    if not text or not any(_is_visible(char) for char in text):
+    if not is_visible(text):
         raise EmptyMessageError("Write a message first.")
     if "\x00" in text or any("\ud800" <= char <= "\udfff" for char in text):
         raise MalformedTextError(
@@ -519,6 +519,11 @@ def nudge_next(conversation_id: UUID) -> None:
     following = queries.next_queued(conversation_id)
     if following:
         nudge(RUN_TURN, following)
+
+
+def is_visible(text: str) -> bool:
+    """Whether there is anything to see: not only spaces, marks without width, and controls."""
+    return any(map(_is_visible, text))
 
 
 def _is_visible(char: str) -> bool:

@@ -144,6 +144,10 @@ def conversation_for_worker(conversation_id: UUID) -> Conversation | None:
     return Conversation.objects.filter(id=conversation_id, deleted_at=None).first()
 
 
+def exists(turn_id: UUID) -> bool:
+    return Turn.objects.filter(id=turn_id).exists()
+
+
 def text_of(turn: Turn, role: Message.Role) -> str:
     """What that side said in a turn whose messages are prefetched; empty when it has not spoken."""
     return next((message.text for message in turn.messages.all() if message.role == role), "")
@@ -220,6 +224,11 @@ def summary_base(summary: Summary) -> Summary | None:
         is_stale=False, last_turn__is_current=True, last_seq__lt=summary.last_seq
     )
     return before.order_by("-last_seq", "-version").first()
+
+
+def lines_of_all_branches(user_id: UUID, conversation_id: UUID) -> QuerySet[PinnedLine]:
+    """Lines not taken off, shown or not: together they must fit whatever branch is shown."""
+    return PinnedLine.objects.filter(user_id=user_id, conversation_id=conversation_id, removed_at=None)
 
 
 def pinned_lines(user_id: UUID, conversation_id: UUID) -> QuerySet[PinnedLine]:

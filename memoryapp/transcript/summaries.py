@@ -13,12 +13,15 @@ from memoryapp.errors import InvalidInputError, MemoryAppError, NotFoundError
 from memoryapp.llm.base import Usage
 from memoryapp.llm.registry import get_chat_model
 from memoryapp.llm.tokens import estimate_text
+from memoryapp.policies.budget import share_out
 from memoryapp.transcript import queries
+from memoryapp.transcript.conversations import NotShownError
 from memoryapp.transcript.models import Conversation, PinnedLine, Summary, Turn
-from memoryapp.transcript.operations import MalformedTextError
+from memoryapp.transcript.operations import MalformedTextError, is_visible
 
 PINNED_MAX_CHARS = 1_000
 PINNED_SHARE = 8  # of the window, at most
+SUMMARY_SHARE = 8  # of what a prompt may hold, at most
 
 
 class SummaryMovedOnError(MemoryAppError):
@@ -104,9 +107,9 @@ def edit_summary(user_id: UUID, conversation_id: UUID, *, version: int, text: st
     ``version``: the one they edited; raises ``SummaryMovedOnError`` when another is in use by now.
     """
     text = text.replace("\r\n", "\n").replace("\x00", "").strip()
-    if not text:
+    if not is_visible(text):
         raise InvalidInputError("Write what the model should know of the earlier messages.")
-    limit = get_conf().summary_max_tokens
+    limit = summary_limit_tokens()
     if estimate_text(text) > limit:
         raise InvalidInputError(
             f"The summary takes about {estimate_text(text):,} tokens; the limit is {limit:,}. Shorten it."
@@ -149,6 +152,8 @@ def pin_line(user_id: UUID, turn_id: UUID, *, text: str) -> PinnedLine:
         held = Conversation.objects.select_for_update().filter(id=turn.conversation_id, deleted_at=None)
         if not held:
             raise NotFoundError("There is no such conversation.")
+        if not Turn.objects.filter(id=turn.id, is_current=True).exists():
+            raise NotShownError("This message is not on the shown branch. Show its branch first.")
         known = PinnedLine.objects.filter(user_id=user_id, turn=turn, text=text).first()
         if known and known.removed_at is None:
             return known
@@ -175,6 +180,19 @@ def unpin_line(user_id: UUID, line_id: UUID) -> PinnedLine:
     return line
 
 
+def summary_limit_tokens() -> int:
+    """What a summary may take: it is in every prompt."""
+    conf = get_conf()
+    limits = get_chat_model().limits(conf.chat_model)
+    budget = share_out(
+        window_tokens=limits.window_tokens,
+        max_output_tokens=min(conf.max_output_tokens, limits.max_output_tokens),
+        fixed_tokens=0,
+        scratchpad_tokens=0,
+    )
+    return min(conf.summary_max_tokens, budget.input_tokens // SUMMARY_SHARE)
+
+
 def pinned_limit_tokens() -> int:
     """What all lines of a conversation may take together."""
     conf = get_conf()
@@ -191,7 +209,7 @@ def _is_still(conversation: Conversation, new: NewSummary, *, replaces: Summary 
 
 
 def _require_room(turn: Turn, text: str) -> None:
-    kept = queries.pinned_lines(turn.user_id, turn.conversation_id)
+    kept = queries.lines_of_all_branches(turn.user_id, turn.conversation_id)
     tokens = sum(estimate_text(line.text) for line in kept) + estimate_text(text)
     limit = pinned_limit_tokens()
     if tokens > limit:

@@ -9,13 +9,17 @@ const scroller = document.getElementById("transcript");
 const turns = document.getElementById("turns");
 const jump = document.getElementById("jump");
 
-// Following: only a reader ends it. Our scrolling leads to the end, so what moves away from it is theirs: also the scroll
-// bar, a search in the page, the focus. Where the height has changed, the browser may have moved the place.
+// Following: only a reader ends it. Our scrolling leads to the end, so what leads away from it is theirs: the scroll bar,
+// a search in the page, the focus. Where the height has changed, the browser may have moved the place by itself.
 let isFollowing = true;
 let seen = { scrollTop: 0, scrollHeight: 0 };
 
 function isAtEnd() {
   return scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < LINE_PX;
+}
+
+function isAbove(element) {
+  return element.getBoundingClientRect().top < scroller.getBoundingClientRect().top;
 }
 
 function settle() {
@@ -38,6 +42,8 @@ function watchScrolling() {
   scroller.addEventListener("keydown", (event) => {
     if (["PageUp", "Home", "ArrowUp"].includes(event.key)) release();
   });
+  // Browsers scroll to what gets the focus, before they say so or after.
+  turns.addEventListener("focusin", ({ target }) => (isAbove(target) || !isAtEnd()) && release());
   document.addEventListener("selectionchange", () => {
     const selection = getSelection();
     if (!selection.isCollapsed && turns.contains(selection.anchorNode)) release();

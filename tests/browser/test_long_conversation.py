@@ -25,9 +25,35 @@ TYPED = 3
 # A message and its reply take about 180 tokens: so many more do not fit without a compaction.
 TO_THE_NEXT_COMPACTION = 24
 RULE = "Never send anybody on a Sunday."
-PEOPLE = "Agatha Boris Cecily Dorian Edith Fergus Gertrude Hubert Imogen Julius Kathleen".split()
-COLOURS = "amber crimson emerald indigo magenta scarlet turquoise".split()
-PLACES = "attic bakery cellar garage kitchen library museum office pantry stable theatre village workshop".split()
+PEOPLE = [
+    "Agatha",
+    "Boris",
+    "Cecily",
+    "Dorian",
+    "Edith",
+    "Fergus",
+    "Gertrude",
+    "Hubert",
+    "Imogen",
+    "Julius",
+    "Kathleen",
+]
+COLOURS = ["amber", "crimson", "emerald", "indigo", "magenta", "scarlet", "turquoise"]
+PLACES = [
+    "attic",
+    "bakery",
+    "cellar",
+    "garage",
+    "kitchen",
+    "library",
+    "museum",
+    "office",
+    "pantry",
+    "stable",
+    "theatre",
+    "village",
+    "workshop",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +94,10 @@ class LongChat:
 @pytest.fixture(scope="module")
 def installation(chromium: Browser) -> Iterator[Installation]:
     window = {"window_tokens": WINDOW_TOKENS, "max_output_tokens": 1_024}
-    with ModelServer(api_key=PROVIDER_KEY, persona="minutes") as provider, throw_away_directory() as directory:
+    with (
+        ModelServer(api_key=PROVIDER_KEY, persona="minutes") as provider,
+        throw_away_directory() as directory,
+    ):
         settings = {
             "ANTHROPIC_API_KEY": PROVIDER_KEY,
             "ANTHROPIC_BASE_URL": provider.url,
@@ -102,7 +131,7 @@ def long_chat(chromium: Browser, installation: Installation) -> Iterator[LongCha
 def nothing_was_rejected(installation: Installation) -> Iterator[None]:
     """By the strict server, in all that a test made the application ask it for."""
     yield
-    assert [request.status for request in installation.provider.requests if request.status != 200] == []
+    assert [request.status for request in installation.provider.requests if request.status >= 400] == []
 
 
 def errand(number: int) -> str:

@@ -4,6 +4,9 @@ import pytest
 
 from memoryapp.longterm import queries as longterm
 from memoryapp.scratchpad import queries as runs
+from memoryapp.transcript import conversations
+from memoryapp.transcript.models import Summary
+from memoryapp.transcript.summaries import NewSummary, add_summary, pin_line
 from tests.turns import COMMITTED, ask, reply_to, streamed
 
 pytestmark = [COMMITTED, pytest.mark.usefixtures("nudges")]
@@ -38,3 +41,22 @@ def test_arithmetic_goes_through_the_tool(alice):
 
     assert "42" in reply_to(turn)
     assert [step.action for step in runs.steps(runs.run_of_turn(alice.id, turn.id))] == ["calculate"]
+
+
+def test_a_line_kept_word_for_word_is_not_taken_for_the_users_words(alice):
+    first = ask(alice, "What is 2 + 2?")
+    pin_line(alice.id, first.id, text="What is 2 + 2?")
+    conversation = conversations.change_conversation(alice.id, first.conversation_id, use_memory=False)
+    compacted = NewSummary(
+        last_turn_id=first.id,
+        last_seq=1,
+        text="## Goal\n- arithmetic",
+        method=Summary.Method.EXTRACTIVE,
+        trigger=Summary.Trigger.MANUAL,
+        tokens_before=100,
+    )
+    add_summary(conversation, compacted, replaces=None)
+
+    turn = ask(alice, "What is 6 * 7?", conversation)
+
+    assert "42" in reply_to(turn)

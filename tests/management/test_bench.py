@@ -8,8 +8,9 @@ import psutil
 import pytest
 from django.core.management import CommandError, call_command
 
-from memoryapp.bench import load, report, transcript
+from memoryapp.bench import load, needles, report, transcript
 from memoryapp.bench.report import Row
+from memoryapp.bench.scripted import ScriptedModel
 
 
 def test_a_goal_is_the_most_a_figure_may_be():
@@ -74,6 +75,21 @@ def test_load_measures_a_real_installation_and_leaves_nothing_behind(monkeypatch
     assert set(Path(tempfile.gettempdir()).glob("strata-bench-*")) == before
 
 
+def test_without_its_data_set_the_transcript_bench_says_at_once_what_to_install(monkeypatch):
+    monkeypatch.setattr(needles, "find_spec", lambda _: None)
+
+    with pytest.raises(CommandError, match="make install-dev"):
+        call_command("bench", "transcript")
+
+
+def test_the_scripted_model_refuses_what_does_not_fit_its_window_and_counts_it():
+    model = ScriptedModel(summarises="cheap", windows={"small": 100})
+
+    assert model.excess({"model": "small", "max_tokens": 40}, input_tokens=60) == ""
+    assert "60 + 41 > 100" in model.excess({"model": "small", "max_tokens": 41}, input_tokens=60)
+    assert model.refused == 1
+
+
 @pytest.mark.stack
 def test_transcript_measures_growing_conversations_and_leaves_nothing_behind(monkeypatch):
     sizes = {"short": 25, "long": 60, "scripted": 70, "small_talk": 100, "repeats": 3}
@@ -83,9 +99,13 @@ def test_transcript_measures_growing_conversations_and_leaves_nothing_behind(mon
     rows = {row.name.strip(): row for row in transcript.run(lambda _: None)}
 
     assert rows["statements, 60 turns"].is_met
+    assert rows["statements from claim to the model, 60 turns"].is_met
     assert rows["largest prompt / what a prompt may hold"].is_met
     assert rows["compactions in 70 turns"].value >= 1
+    assert rows["of them without the model"].is_met
     assert rows["prompt identical to the one before, median"].value > 0.5
-    assert rows["either"].is_met
-    assert rows["summaries meanwhile, without a model"].value >= 5
+    assert rows["model: in the prompt or found by search"].is_met
+    assert rows["extractive: in the prompt or found by search"].is_met
+    assert rows["extractive summaries in 100 turns of small talk"].value >= 5
+    assert rows["requests larger than a model's window"].is_met
     assert set(Path(tempfile.gettempdir()).glob("strata-bench-*")) == before

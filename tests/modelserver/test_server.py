@@ -324,3 +324,20 @@ def test_process_of_its_own_is_controlled_by_address(tmp_path) -> None:
 
         process.send_signal(signal.SIGTERM)
         assert process.wait(10) == 0
+
+
+def test_persona_takes_minutes_that_stop_growing() -> None:
+    def told(numbers: range, *earlier: str) -> str:
+        turns = [f'<turn n="{n}">\nUser: Item {n}. More.\n\nAssistant: Yes.\n</turn>' for n in numbers]
+        return "\n\n".join([*(f"<summary-so-far>\n{text}\n</summary-so-far>" for text in earlier), *turns])
+
+    with ModelServer(persona="minutes") as server:
+        first = said(ask(server.url, told(range(1, 4))))
+        second = said(ask(server.url, told(range(4, 40), first)))
+
+    assert first == (
+        "## Goal\n- Item 1. (turn 1)\n\n## Facts and decisions\n- Item 2. (turn 2)\n- Item 3. (turn 3)"
+    )
+    assert second.splitlines()[1] == "- Item 1. (turn 1)"
+    assert second.splitlines()[4] == "- Item 20. (turn 20)"
+    assert second.endswith("- Item 39. (turn 39)")

@@ -203,6 +203,29 @@ def test_transcript_follows_until_the_reader_scrolls_and_again_on_request(page, 
     assert _is_at_end(page)
 
 
+@pytest.mark.parametrize(
+    "leave",
+    [
+        "document.getElementById('transcript').scrollTop = 40",
+        "document.querySelector('.turn a').focus()",
+    ],
+    ids=["by the scroll bar", "by the focus"],
+)
+def test_following_ends_whichever_way_the_reader_leaves_the_end(page, server, leave):
+    _open(page, server, turn_view(id=UUID(int=7)), live_turn_view())
+    server.emit(_frame("body", _paragraphs(40)))
+    expect(page.locator("[data-live] .reply > p")).to_have_count(40)
+    page.wait_for_function("document.getElementById('transcript').scrollTop > 0")
+
+    page.evaluate(leave)
+    expect(page.locator("#jump")).to_be_visible()
+    server.emit(_frame("body", _paragraphs(5), swap="beforeend"))
+    expect(page.locator("[data-live] .reply > p")).to_have_count(45)
+
+    expect(page.locator("#jump")).to_be_visible()
+    assert not _is_at_end(page)
+
+
 def test_pressing_enter_twice_sends_once_and_keeps_what_is_typed_meanwhile(page, server):
     held = []
     page.route(f"**{SEND}", lambda route: held.append(route))  # noqa: PLW0108 (it takes no builtins)

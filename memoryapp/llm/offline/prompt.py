@@ -13,7 +13,8 @@ from memoryapp.llm.base import ModelMessage, ModelRequest, Text, ToolResult, Too
 _FENCE = re.compile(
     r"\s*<recalled-memories\b[^>\n]*>(?P<items>.*)</recalled-memories\b[^>]*>\s*", re.DOTALL | re.IGNORECASE
 )
-_SUMMARY = "<conversation-summary"
+# What stands before the turns: lines kept word for word, then the summary, in one block.
+_FRONT = ("<kept-word-for-word", "<conversation-summary")
 _SCRATCHPAD = "<scratchpad"
 
 
@@ -82,13 +83,13 @@ def _opens_a_run(message: ModelMessage) -> bool:
     # A message with tool results continues a run even when a scratchpad follows them.
     if message.role != "user" or any(isinstance(block, ToolResult) for block in message.blocks):
         return False
-    return any(not text.startswith((_SCRATCHPAD, _SUMMARY)) for text in _texts(message))
+    return any(not text.startswith((_SCRATCHPAD, *_FRONT)) for text in _texts(message))
 
 
 def _opening(message: ModelMessage) -> tuple[str, tuple[Recalled, ...]]:
     """The words are found by position, so that a fence typed by a user stays their words."""
     texts = _texts(message)
-    if len(texts) > 1 and texts[0].startswith(_SUMMARY):
+    if len(texts) > 1 and texts[0].startswith(_FRONT):
         texts = texts[1:]
     fence = _FENCE.fullmatch(texts[0])
     if fence is None or len(texts) == 1 or texts[1].startswith(_SCRATCHPAD):
