@@ -13,6 +13,7 @@ from memoryapp.scratchpad import queries
 from memoryapp.scratchpad.models import Checkpoint, Run, Step
 from memoryapp.scratchpad.operations import FencedOffError, StepRecord
 from memoryapp.scratchpad.pad import Pad, from_json
+from memoryapp.transcript import conversations
 from tests.turns import COMMITTED, at_once, post
 
 DELTA = [{"role": "user", "blocks": [{"type": "text", "text": "hi"}]}]
@@ -298,3 +299,15 @@ def test_of_two_attempts_at_once_only_the_later_goes_on(alice):
 
     assert went_on[-1]
     assert Run.objects.get().attempt == 8
+
+
+def test_the_runs_of_a_deleted_conversation_are_nowhere_until_it_is_brought_back(alice):
+    turn = post(alice, "My secret plan")
+    run = scratchpad.open_run(user_id=alice.id, turn_id=turn.id, goal="My secret plan", attempt=1)
+
+    conversations.delete_conversation(alice.id, turn.conversation_id)
+    hidden = [queries.run_of_turn(alice.id, turn.id), list(queries.runs(alice.id)), queries.count(alice.id)]
+    conversations.restore_conversation(alice.id, turn.conversation_id)
+
+    assert hidden == [None, [], 0]
+    assert queries.run_of_turn(alice.id, turn.id) == run

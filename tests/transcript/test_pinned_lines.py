@@ -4,6 +4,7 @@ import pytest
 
 from memoryapp.errors import InvalidInputError, NotFoundError
 from memoryapp.transcript import branches, conversations, queries, summaries
+from memoryapp.transcript.conversations import NotShownError
 from memoryapp.transcript.models import PinnedLine, Summary
 from memoryapp.transcript.operations import MalformedTextError
 from memoryapp.transcript.summaries import NewLine, NewSummary, PinsFullError
@@ -159,3 +160,32 @@ def test_lines_of_a_deleted_conversation_cannot_be_changed(alice):
     ):
         with pytest.raises(NotFoundError):
             attempt()
+
+
+def test_words_of_a_hidden_message_are_not_kept_until_it_is_shown(alice):
+    _, second = talk(alice, "one", "two")
+    branches.take_off(alice.id, second.id)
+
+    with pytest.raises(NotShownError, match="Show its branch first"):
+        summaries.pin_line(alice.id, second.id, text="two")
+
+
+def test_lines_of_hidden_branches_count_so_that_showing_one_never_overfills_the_prompt(alice, configure):
+    configure(STRATA_PINNED_MAX_TOKENS="100")
+    _, second = talk(alice, "one", "two " * 60)
+    summaries.pin_line(alice.id, second.id, text=("two " * 60).strip())
+    branches.take_off(alice.id, second.id)
+    other = answered(post(alice, "three " * 60, second.conversation))
+
+    with pytest.raises(PinsFullError):
+        summaries.pin_line(alice.id, other.id, text=("three " * 60).strip())
+
+
+@pytest.mark.parametrize(("text", "says"), [("\u200b\u200b", "Write what"), ("word " * 900, "Shorten it")])
+def test_an_edited_summary_is_visible_and_no_longer_than_any_summary_may_be(alice, configure, text, says):
+    configure(STRATA_WINDOW_TOKENS="8000")
+    (turn,) = talk(alice, "one")
+    summarised_with(turn)
+
+    with pytest.raises(InvalidInputError, match=says):
+        summaries.edit_summary(alice.id, turn.conversation_id, version=1, text=text)
