@@ -5,7 +5,7 @@ reads where its database is before any command runs.
 """
 
 import json
-import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,12 +16,14 @@ from memoryapp.bench import needles
 from memoryapp.bench.installation import BenchFailedError, own_environment, throw_away_directory
 from memoryapp.bench.report import Row
 from memoryapp.bench.scripted import ScriptedModel
+from memoryapp.embedded import processes
 from memoryapp.embedded.servers import Servers
 
 SIZES: dict[str, int] = {}  # where they differ from memoryapp.bench.growing.Sizes
 MODEL, CHEAP_MODEL = "bench-16k", "bench-cheap"
 WINDOWS = {MODEL: 16_000, CHEAP_MODEL: 200_000}
 MAX_OUTPUT_TOKENS = 4_000
+STOP_TIMEOUT_S = 10.0
 
 
 def run(say: Callable[[str], None]) -> list[Row]:
@@ -58,20 +60,23 @@ def run(say: Callable[[str], None]) -> list[Row]:
 
 def _manage(arguments: list[str], environment: dict[str, str], *, say: Callable[[str], None] = print) -> str:
     """The last line of what a command prints; what it says on the way goes on to ``say``."""
-    process = subprocess.Popen(  # noqa: S603  # our own command
-        [sys.executable, str(settings.BASE_DIR / "manage.py"), *arguments],
-        cwd=settings.BASE_DIR,
-        env={**os.environ, **environment},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
+    process = processes.spawn(
+        [sys.executable, settings.BASE_DIR / "manage.py", *arguments],
+        dies_by=signal.SIGTERM,
+        output=subprocess.PIPE,
+        environment=environment,
+        directory=settings.BASE_DIR,
     )
     assert process.stdout is not None
     lines = []
-    for line in process.stdout:
-        lines.append(line.rstrip("\n"))
-        if line.startswith("· "):
-            say(line.rstrip("\n").removeprefix("· "))
-    if process.wait() != 0:
+    try:
+        for line in process.stdout:
+            lines.append(line.decode().rstrip("\n"))
+            if lines[-1].startswith("· "):
+                say(lines[-1].removeprefix("· "))
+        process.wait()
+    finally:
+        processes.stop(process, signal.SIGTERM, timeout_s=STOP_TIMEOUT_S)
+    if process.returncode != 0:
         raise BenchFailedError("\n".join(lines[-30:]))
     return lines[-1] if lines else ""

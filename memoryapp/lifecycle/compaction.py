@@ -332,8 +332,15 @@ def _budget() -> Budget:
 
 
 def _chunk_tokens() -> int:
-    """What one call of the summarising model is given at most: half its window, so that estimates may be off."""
-    return get_chat_model().limits(get_conf().cheap_model).window_tokens // 2
+    """What one call of the summarising model is given at most of the turns.
+
+    Half its window, so that estimates may be off; less where the summary before, the one it writes, the kept lines and
+    the instructions need more than the other half.
+    """
+    window_tokens = get_chat_model().limits(get_conf().cheap_model).window_tokens
+    beside = 2 * transcript.summary_limit_tokens() + transcript.pinned_limit_tokens()
+    rest = window_tokens - beside - estimate_text(prompts.COMPACTION)
+    return max(min(window_tokens // 2, rest), window_tokens // 8)
 
 
 def _chunks(covered: Sequence[SpokenTurn]) -> Iterator[list[SpokenTurn]]:

@@ -1,5 +1,6 @@
 """Two tabs and two compactions at once, again and again: every turn is told once, by the summary or in full."""
 
+import re
 from contextlib import suppress
 from uuid import uuid4
 
@@ -68,6 +69,22 @@ def told(conversation) -> list[int]:
     return covered + [said.seq for said in window.spoken]
 
 
+def check_chain(versions: list[Summary], *, base: Summary | None) -> None:
+    """Where nobody changed the branch, each version of a round replaces the one before and covers more."""
+    for summary in versions:
+        assert summary.replaces == base
+        assert summary.last_seq > (base.last_seq if base else 0)
+        base = summary
+
+
+def check_words(summary: Summary) -> None:
+    """What it tells of a turn was said in that turn of the branch that it covers."""
+    path = Turn.objects.filter(id__in=queries.path_to(summary.last_turn)).prefetch_related("messages")
+    said = {turn.seq: queries.text_of(turn, Message.Role.USER) for turn in path}
+    for seq, words in re.findall(r"\(turn (\d+)\) The user said: (question \d+|edited)", summary.text):
+        assert said[int(seq)].startswith(words)
+
+
 def check(conversation) -> None:
     conversation.refresh_from_db()
     shown = list(queries.turns(conversation.user_id, conversation.id))
@@ -89,6 +106,7 @@ def test_two_tabs_and_two_compactions_at_once_leave_exact_coverage_every_time(al
     added = 0
 
     for number in range(1, ROUNDS + 1):
+        base = queries.current_summary(alice.id, conversation.id)
         work = [
             lambda number=number: talk(alice, conversation, 2 * number),
             lambda number=number: talk(alice, conversation, 2 * number + 1),
@@ -100,8 +118,13 @@ def test_two_tabs_and_two_compactions_at_once_leave_exact_coverage_every_time(al
         done = at_once(len(work), lambda which, work=work: work[which]())
         answer_queue(conversation)
         check(conversation)
-        added += done[2] + done[3]
-        assert queries.summaries(alice.id, conversation.id).count() == added  # each by one winner
+        versions = list(queries.summaries(alice.id, conversation.id).select_related("replaces"))[::-1]
+        assert len(versions) == added + done[2] + done[3]  # each has one winner
+        if number % 4:
+            check_chain(versions[added:], base=base)
+        for summary in versions[added:]:
+            check_words(summary)
+        added = len(versions)
 
     asked = Message.objects.filter(turn__conversation=conversation, role="user", text__startswith="question")
     numbers = sorted(int(text.split()[1]) for text in asked.values_list("text", flat=True))

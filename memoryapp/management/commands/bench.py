@@ -1,6 +1,9 @@
 """``manage.py bench NAME``: measure, on servers of its own, and leave nothing behind."""
 
-from collections.abc import Callable
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -27,7 +30,18 @@ class Command(BaseCommand):
         if name not in BENCHES:
             raise CommandError(f"There is no bench '{name}'. There are: {', '.join(BENCHES)}.")
         try:
-            rows = BENCHES[name](self.stderr.write)
+            with _ending_in_order():
+                rows = BENCHES[name](self.stderr.write)
         except BenchFailedError as error:
             raise CommandError(str(error)) from error
         self.stdout.write(report.as_json(rows) if json else report.table(rows))
+
+
+@contextmanager
+def _ending_in_order() -> Iterator[None]:
+    """SIGTERM ends the bench like Ctrl-C does, so that its servers and its directory go with it."""
+    before = signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
