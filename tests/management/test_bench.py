@@ -1,16 +1,21 @@
 """``manage.py bench``: figures with goals, for people and for programs, and nothing left afterwards."""
 
 import json
+import signal
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
 import psutil
 import pytest
+from django.conf import settings
 from django.core.management import CommandError, call_command
 
 from memoryapp.bench import load, needles, report, transcript
 from memoryapp.bench.report import Row
 from memoryapp.bench.scripted import ScriptedModel
+from tests.servers import hermetic_environment, throw_away_directory
 
 
 def test_a_goal_is_the_most_a_figure_may_be():
@@ -109,3 +114,25 @@ def test_transcript_measures_growing_conversations_and_leaves_nothing_behind(mon
     assert rows["extractive summaries in 100 turns of small talk"].value >= 5
     assert rows["requests larger than a model's window"].is_met
     assert set(Path(tempfile.gettempdir()).glob("strata-bench-*")) == before
+
+
+@pytest.mark.stack
+def test_a_bench_that_is_told_to_end_leaves_nothing_behind():
+    with throw_away_directory() as directory:
+        bench = subprocess.Popen(
+            [sys.executable, settings.BASE_DIR / "manage.py", "bench", "transcript"],
+            env={**hermetic_environment(), "TMPDIR": str(directory)},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            assert bench.stderr.readline().startswith("Assembling")  # everything is started
+            children = psutil.Process(bench.pid).children(recursive=True)
+
+            bench.terminate()
+
+            assert bench.wait(timeout=30) == 128 + signal.SIGTERM
+            assert list(directory.glob("strata-bench-*")) == []
+            assert psutil.wait_procs(children, timeout=10)[1] == []
+        finally:
+            bench.kill()
