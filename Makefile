@@ -54,7 +54,7 @@ demo-data: install ## fill the running installation with an example to look at
 	@$(BIN)/python manage.py demo_data $(ARGS)
 
 screenshots: install-dev browser ## take the pictures of the documentation anew
-	@$(BIN)/python tests/screenshots.py $(ARGS)
+	@$(BIN)/python -m tests.screenshots $(ARGS)
 
 lock: install ## make requirements*.txt from requirements*.in
 	$(BIN)/python $(PIP_WHEEL)/pip install --quiet --disable-pip-version-check uv==0.13.9

@@ -11,7 +11,7 @@ from django.utils import timezone
 from ninja import Router, Schema, Status
 
 from chat import sending, streaming
-from chat.tools import definitions
+from chat.tools import tools_of
 from memoryapp import rest
 from memoryapp.accounts.auth import caller, caller_id
 from memoryapp.context.api import NextContextOut, next_context
@@ -138,7 +138,7 @@ def list_turns(
 def get_next_context(request: HttpRequest, conversation_id: UUID) -> dict[str, object]:
     """What the prompt of the next message will hold beside it; all sizes in the model's tokens."""
     conversation = queries.get_conversation(caller_id(request), conversation_id)
-    tools = definitions(use_memory=conversation.use_memory, save_memory=conversation.save_memory)
+    tools = tools_of(conversation)
     return next_context(next_prompt(conversation, tools=tools))
 
 

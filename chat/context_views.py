@@ -8,7 +8,7 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
-from chat.tools import definitions
+from chat.tools import tools_of
 from memoryapp.accounts.auth import PageRequest, caller
 from memoryapp.context.preview import next_prompt
 from memoryapp.inspector import context_bar
@@ -21,7 +21,7 @@ from memoryapp.transcript import queries
 def context(request: PageRequest, conversation_id: UUID) -> HttpResponse:
     """The bar; with ``?section=`` the texts of one section, which htmx asks for alone."""
     conversation = queries.get_conversation(caller(request).id, conversation_id)
-    tools = definitions(use_memory=conversation.use_memory, save_memory=conversation.save_memory)
+    tools = tools_of(conversation)
     prompt = next_prompt(conversation, tools=tools)
     opened = context_bar.section_text(prompt, request.GET.get("section", ""))
     shown = {"conversation": conversation, "bar": context_bar.bar_of_next(prompt), "opened": opened}

@@ -14,10 +14,11 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
+from chat import sending
 from chat.list_presentation import chat_rows, kept_for
 from chat.pages import see
 from memoryapp import rest
-from memoryapp.accounts.auth import caller_id
+from memoryapp.accounts.auth import caller, caller_id
 from memoryapp.errors import InvalidInputError
 from memoryapp.transcript import conversations, queries, search
 from memoryapp.transcript.models import Conversation
@@ -107,7 +108,7 @@ def delete_many(request: HttpRequest) -> HttpResponse:
     chosen = _chosen(request)
     if len(chosen) > DELETED_WITHOUT_ASKING and request.POST.get("confirmed") != str(len(chosen)):
         return _asked(request, chosen)
-    deleted = conversations.delete_conversations(caller_id(request), chosen)
+    deleted = sending.delete_many(caller(request), chosen)
     return _back(request, deleted, "deleted", undo="chat:restore_many")
 
 

@@ -12,7 +12,7 @@ from uuid import UUID
 from django.db import connections
 
 from chat import events
-from chat.turn import end_cancelled, end_interrupted
+from chat.endings import end_cancelled, end_interrupted
 from memoryapp.conf import get_conf
 from memoryapp.transcript import operations as transcript
 from memoryapp.transcript import queries

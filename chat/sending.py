@@ -1,10 +1,11 @@
 """What the browser and the API do alike with turns and whole conversations."""
 
+from collections.abc import Collection
 from datetime import datetime
 from uuid import UUID
 
 from chat import events
-from chat.tools import definitions
+from chat.tools import definitions, tools_of
 from memoryapp.accounts.models import User
 from memoryapp.context import assembly
 from memoryapp.scratchpad import operations as scratchpad
@@ -77,14 +78,26 @@ def stop(user: User, turn_id: UUID) -> Turn:
 
 def delete(user: User, conversation_id: UUID) -> None:
     """Delete a conversation: its replies stop first. Of a temporary one nothing stays, also not in Redis."""
-    for turn_id in queries.turn_ids(user.id, conversation_id, live=True):
-        stop(user, turn_id)
+    _stop_all(user, conversation_id)
     streamed = queries.turn_ids(user.id, conversation_id)
     conversations.delete_conversation(user.id, conversation_id)
     if not queries.is_restorable(user.id, conversation_id):
         events.forget(streamed)
 
 
+def delete_many(user: User, conversation_ids: Collection[UUID]) -> list[UUID]:
+    """Delete these, as ``delete`` does one that is not temporary; which of them were still there."""
+    for conversation_id in conversation_ids:
+        _stop_all(user, conversation_id)
+    return conversations.delete_conversations(user.id, conversation_ids)
+
+
+def _stop_all(user: User, conversation_id: UUID) -> None:
+    """Their readers learn of the end at once."""
+    for turn_id in queries.turn_ids(user.id, conversation_id, live=True):
+        stop(user, turn_id)
+
+
 def _require_fitting(user: User, conversation: Conversation, text: str) -> None:
-    tools = definitions(use_memory=conversation.use_memory, save_memory=conversation.save_memory)
+    tools = tools_of(conversation)
     assembly.require_fitting(user.id, conversation.id, text, tools=tools)

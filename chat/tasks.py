@@ -14,10 +14,9 @@ from django.db import connections
 
 from chat.reaper import start_reaping
 from chat.turn import run_turn as answer
-from memoryapp.conf import get_conf
 from memoryapp.embeddings.base import EmbedderUnavailable
 from memoryapp.embeddings.registry import get_embedder
-from memoryapp.llm.registry import get_chat_model
+from memoryapp.llm.registry import chat_limits
 from memoryapp.longterm import queries as memories
 from memoryapp.transcript import operations as transcript
 
@@ -43,7 +42,7 @@ def begin(sender: Any, **_options: object) -> None:
 
 def _warm_up() -> None:
     """Import the SDK, ask for the model's limits, and load the embedder where there is something to recall."""
-    get_chat_model().limits(get_conf().chat_model)
+    chat_limits()
     try:
         if memories.is_in_use():
             get_embedder().embed_queries(["What do you know about me?"])

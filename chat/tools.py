@@ -22,6 +22,7 @@ from memoryapp.policies.trust import Origin
 from memoryapp.scratchpad.models import Step
 from memoryapp.scratchpad.pad import Fact, Failure, Pad
 from memoryapp.scratchpad.tools import UPDATE_PLAN
+from memoryapp.transcript.models import Conversation
 from memoryapp.transcript.tools import (
     SEARCH_CONVERSATIONS,
     SearchConversationsArguments,
@@ -100,12 +101,6 @@ class ToolOutcome:
     event: dict[str, Any] | None = field(default=None)
 
     @property
-    def why(self) -> str:
-        """Of an error, what went wrong; of a refused repeat, what went wrong the first time."""
-        message = str(json.loads(self.content).get("message", "")) if self.is_error else ""
-        return message.removeprefix(REFUSED_REPEAT)
-
-    @property
     def status(self) -> Step.Status:
         if self.is_refused:
             return Step.Status.REFUSED
@@ -117,6 +112,11 @@ def definitions(*, use_memory: bool, save_memory: bool) -> tuple[ToolDefinition,
     memory = [remember_definition()] if save_memory else []
     memory += [RECALL] if use_memory else []
     return (*memory, SEARCH_CONVERSATIONS, UPDATE_PLAN, CURRENT_TIME, CALCULATE)
+
+
+def tools_of(conversation: Conversation) -> tuple[ToolDefinition, ...]:
+    """The tools that its switches leave."""
+    return definitions(use_memory=conversation.use_memory, save_memory=conversation.save_memory)
 
 
 def run_tool(call: ToolUse, pad: Pad, situation: Situation) -> ToolOutcome:
@@ -134,6 +134,12 @@ def run_tool(call: ToolUse, pad: Pad, situation: Situation) -> ToolOutcome:
     except Exception:  # the edge of a tool: its defect must not end the turn
         logger.exception("Tool %s failed", call.name)
         return _failed(call, pad, "tool_failed", "The tool failed for an internal reason.")
+
+
+def why_failed(observation: str) -> str:
+    """Of an error, what went wrong; of a refused repeat, what went wrong the first time; "" of what went well."""
+    result = json.loads(observation) if observation.startswith('{"error"') else {}
+    return str(result.get("message", "")).removeprefix(REFUSED_REPEAT)
 
 
 def describe(call: ToolUse) -> str:

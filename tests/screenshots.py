@@ -76,6 +76,8 @@ def take_all(
             ("memory-conversations", "/memory/conversations/"),
             ("memory-runs", "/memory/runs/"),
             ("settings", "/settings/"),
+            ("chats", "/conversations/"),
+            ("chat-temporary", "/?temporary=1"),
         ):
             page.goto(path)
             picture(name, page)
@@ -87,6 +89,7 @@ def take_all(
             page.goto(listing)
             page.locator(row).first.click()
             picture(name, page)
+        take_summary(page, picture)
 
 
 def take_replies(page: Page, provider: ModelServer, picture: Callable[[str, Page], None]) -> None:
@@ -102,6 +105,25 @@ def take_replies(page: Page, provider: ModelServer, picture: Callable[[str, Page
     provider.script(fails(401, "authentication_error"))
     wait_for_reply(page, new_chat(page, "Is anybody there?"))
     picture("chat-error", page)
+
+
+def take_summary(page: Page, picture: Callable[[str, Page], None]) -> None:
+    """Of the example's conversation that has one: its marker in the chat, its page, and the context bar."""
+    page.goto("/memory/conversations/")
+    addresses = [row.get_attribute("href") for row in page.locator("a[href^='/memory/conversations/']").all()]
+    for address in dict.fromkeys(filter(None, addresses)):
+        page.goto(address)
+        version = page.locator("a[href*='/summaries/']").first
+        if version.count():
+            break
+    version.click()
+    picture("memory-summary", page)
+    chat = address.replace("/memory/conversations/", "/c/")
+    page.goto(f"{chat}context")
+    picture("context", page)
+    page.goto(chat)
+    page.get_by_text("summarised for the model").scroll_into_view_if_needed()
+    picture("chat-summarised", page)
 
 
 def fill(directory: Path) -> None:

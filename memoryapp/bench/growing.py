@@ -24,7 +24,7 @@ from memoryapp.context.assembly import ContextWindow
 from memoryapp.lifecycle import compaction
 from memoryapp.llm.base import ModelMessage, Text
 from memoryapp.llm.messages_wire import encode_prompt
-from memoryapp.llm.registry import get_chat_model
+from memoryapp.llm.registry import chat_limits
 from memoryapp.nudges import RUN_TURN
 from memoryapp.policies.budget import share_out
 from memoryapp.transcript import conversations, queries
@@ -224,15 +224,9 @@ def _window(conversation: Conversation) -> ContextWindow:
         run=[ModelMessage("user", (Text("And now?"),))],
         tools=(),
         model=model,
-        limits=get_chat_model().limits(model),
+        limits=chat_limits(),
     )
 
 
 def _input_tokens() -> int:
-    limits = get_chat_model().limits(get_conf().chat_model)
-    return share_out(
-        window_tokens=limits.window_tokens,
-        max_output_tokens=limits.max_output_tokens,
-        fixed_tokens=0,
-        scratchpad_tokens=0,
-    ).input_tokens
+    return share_out(chat_limits()).input_tokens

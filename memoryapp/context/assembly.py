@@ -13,7 +13,7 @@ from memoryapp.context.recall import Recall, prompt_items, trace
 from memoryapp.context.run_window import fitted, holds_thinking, retold
 from memoryapp.llm import messages_json
 from memoryapp.llm.base import ModelLimits, ModelMessage, ModelRequest, Text, ToolDefinition, ToolResult
-from memoryapp.llm.registry import get_chat_model
+from memoryapp.llm.registry import chat_limits
 from memoryapp.llm.tokens import (
     MESSAGE_TOKENS,
     estimate_message,
@@ -29,7 +29,9 @@ from memoryapp.transcript.queries import SpokenTurn
 
 MESSAGE_MARGIN_TOKENS = 200  # fences and roles around a user message
 TURN_MARGIN_TOKENS = 20  # roles of a turn, and the remark under a reply that was cut off
-SMALL_MESSAGE_TOKENS = 500  # fits every window there is
+SMALL_MESSAGE_TOKENS = (
+    500  # not worth asking for before it is posted: the worker looks at every prompt anyway
+)
 # The scratchpad, and what is recalled, take a tenth each of a small window, and what is configured of a large one.
 SMALL_SHARE = 10
 # One link of a prompt's chain of digests: digest up to and including this part, and the part's estimated tokens.
@@ -237,7 +239,7 @@ def require_fitting(
         return
     conf = get_conf()
     ratio = queries.learned_ratio(conf.chat_model)
-    limits = get_chat_model().limits(conf.chat_model)
+    limits = chat_limits()
     budget = _budget(limits, tools=tools, ratio=ratio, shrunk_to=1.0)
     front = 0
     if conversation_id:
@@ -317,8 +319,7 @@ def _budget(
     conf = get_conf()
     fixed = estimate_text(sections.SYSTEM) + estimate_tools(tools)
     return share_out(
-        window_tokens=int(limits.window_tokens * shrunk_to),
-        max_output_tokens=min(conf.max_output_tokens, limits.max_output_tokens),
+        replace(limits, window_tokens=int(limits.window_tokens * shrunk_to)),
         fixed_tokens=round(fixed * ratio),
         scratchpad_tokens=min(conf.scratchpad_max_tokens, limits.window_tokens // SMALL_SHARE),
     )

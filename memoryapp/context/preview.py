@@ -7,7 +7,7 @@ from memoryapp.conf import get_conf
 from memoryapp.context import sections
 from memoryapp.context.assembly import ContextWindow, open_window
 from memoryapp.llm.base import ToolDefinition
-from memoryapp.llm.registry import get_chat_model
+from memoryapp.llm.registry import chat_limits
 from memoryapp.transcript.models import Conversation
 
 
@@ -53,7 +53,7 @@ def next_prompt(conversation: Conversation, *, tools: tuple[ToolDefinition, ...]
         run=(),
         tools=tools,
         model=model,
-        limits=get_chat_model().limits(model),
+        limits=chat_limits(),
     )
     budget = window.budget
     tokens = {str(section["name"]): int(str(section["tokens"])) for section in window.section_tokens()}

@@ -1,11 +1,10 @@
 """The text of each part of the prompt. Static where it must be byte-identical from turn to turn."""
 
-import re
 import secrets
 from collections.abc import Sequence
 from typing import Any
 
-from memoryapp.policies.fencing import as_data
+from memoryapp.policies.fencing import as_data, without_tags
 from memoryapp.transcript.models import PinnedLine, Summary
 
 SYSTEM = """\
@@ -59,15 +58,16 @@ def conversation_summary(text: str, *, last_seq: int) -> str:
 
 def _fenced(text: str) -> str:
     """The text, unable to close the block it stands in or to open one that only the application writes."""
-    return OUR_TAG.sub("< ", text)
+    return without_tags(text, OUR_TAGS)
 
 
-OUR_TAG = re.compile(
-    r"<(?=\s*/?\s*(?:kept-word-for-word|conversation-summary|recalled-memories|scratchpad|steps-so-far)\b)",
-    re.IGNORECASE,
+OUR_TAGS = (
+    "kept-word-for-word",
+    "conversation-summary",
+    "recalled-memories",
+    "scratchpad",
+    "steps-so-far",
 )
-
-
 MEANINGS = {
     PinnedLine.Kind.GOAL: "the first request",
     PinnedLine.Kind.CONSTRAINT: "a rule of the user",

@@ -5,7 +5,6 @@ is added by a compare-and-swap, so that of two passes at once one wins and every
 """
 
 import logging
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from uuid import UUID
@@ -16,12 +15,12 @@ from memoryapp.conf import get_conf
 from memoryapp.lifecycle import prompts
 from memoryapp.llm.base import Cancellation, Completed, ModelMessage, ModelRequest, Text, Usage
 from memoryapp.llm.errors import ModelError
-from memoryapp.llm.registry import get_chat_model
+from memoryapp.llm.registry import chat_limits, get_chat_model
 from memoryapp.llm.tokens import estimate_text
 from memoryapp.policies import compaction as policy
 from memoryapp.policies import summaries as form
-from memoryapp.policies.budget import Budget, share_out
-from memoryapp.policies.compaction import Sized
+from memoryapp.policies.budget import share_out
+from memoryapp.policies.fencing import without_tags
 from memoryapp.policies.summaries import Said
 from memoryapp.transcript import queries
 from memoryapp.transcript import summaries as transcript
@@ -34,7 +33,7 @@ logger = logging.getLogger(__name__)
 TRIES = 2  # of the model; then the fallback
 # Versions in one pass, when a reply waits for it and when nobody does: what is left then waits for the next one.
 WAITED_ROUNDS, MAX_ROUNDS = 8, 100
-OUR_TAG = re.compile(r"<(?=\s*/?\s*(?:turn|summary-so-far|kept-verbatim-elsewhere)\b)", re.IGNORECASE)
+OUR_TAGS = ("turn", "summary-so-far", "kept-verbatim-elsewhere")
 BREAKER_OPEN = "breaker_open"
 FRAME_TOKENS = 60  # around a summary and the lines above it
 LINE_TOKENS = 20  # before each line: its turn and what it is
@@ -62,12 +61,11 @@ class _Draft:
 def compact_after(turn: Turn) -> Compacted:
     """Compact in the background when the next prompt would reach the trigger share of what a prompt may hold."""
     conf = get_conf()
-    budget = _budget()
     share = conf.for_model(conf.chat_model).compaction_trigger_share
     used = turn.next_prompt_tokens
     current = queries.current_summary(turn.user_id, turn.conversation_id)
     is_answered_for = bool(current and turn.finished_at and current.created_at > turn.finished_at)
-    if is_answered_for or not policy.is_due(used_tokens=used, input_tokens=budget.input_tokens, share=share):
+    if is_answered_for or not policy.is_due(used_tokens=used, input_tokens=_input_tokens(), share=share):
         return Compacted()
     return compact(turn.user_id, turn.conversation_id, used_tokens=used, trigger=Summary.Trigger.AFTER_TURN)
 
@@ -98,7 +96,7 @@ def compact(
             keep_tokens=keep_tokens,
             trigger=trigger,
             cancellation=cancellation or Cancellation(),
-            least_tokens=_budget().input_tokens // WORTHWHILE_SHARE if is_begun_by_itself else 0,
+            least_tokens=_input_tokens() // WORTHWHILE_SHARE if is_begun_by_itself else 0,
         )
         if added is None:
             break
@@ -153,7 +151,7 @@ def _roll_up(
     after_seq = current.last_seq if current else 0
     sizes = queries.turn_sizes(user_id, conversation.id, after_seq=after_seq)
     last_seq = policy.last_to_cover(
-        [Sized(size.seq, size.tokens) for size in sizes],
+        sizes,
         keep_tokens=keep_tokens,
         keep_turns=get_conf().compaction_keep_turns,
         chunk_tokens=_chunk_tokens(),
@@ -268,7 +266,7 @@ def _clipped(text: str) -> str:
 
 def _fenced(text: str) -> str:
     """What somebody said, unable to pass for another part of what the model is told."""
-    return OUR_TAG.sub("< ", _clipped(text))
+    return without_tags(_clipped(text), OUR_TAGS)
 
 
 def _lines_to_keep(conversation: Conversation, covered: Sequence[SpokenTurn]) -> list[NewLine]:
@@ -306,11 +304,10 @@ def _is_breaker_open(conversation: Conversation) -> bool:
 
 def _keep_tokens(conversation: Conversation, used_tokens: int | None, *, shrunk_to: float) -> int:
     """How much of the newest turns may stay, so that with the rest of the prompt they take the target share."""
-    budget = _budget()
     conf = get_conf()
     # Below the trigger in any case, or one pass would call for the next.
     share = min(conf.compaction_target_share, conf.for_model(conf.chat_model).compaction_trigger_share / 2)
-    target = int(share * shrunk_to * budget.input_tokens)
+    target = int(share * shrunk_to * _input_tokens())
     if used_tokens is None:
         return target
     current = queries.current_summary(conversation.user_id, conversation.id)
@@ -320,15 +317,9 @@ def _keep_tokens(conversation: Conversation, used_tokens: int | None, *, shrunk_
     return max(target - max(others, 0) - transcript.summary_limit_tokens(), 0)
 
 
-def _budget() -> Budget:
-    conf = get_conf()
-    limits = get_chat_model().limits(conf.chat_model)
-    return share_out(
-        window_tokens=limits.window_tokens,
-        max_output_tokens=min(conf.max_output_tokens, limits.max_output_tokens),
-        fixed_tokens=0,
-        scratchpad_tokens=0,
-    )
+def _input_tokens() -> int:
+    """What a prompt of the chat may hold at most."""
+    return share_out(chat_limits()).input_tokens
 
 
 def _chunk_tokens() -> int:

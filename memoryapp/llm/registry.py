@@ -1,9 +1,10 @@
 """Which model answers in this process."""
 
+from dataclasses import replace
 from functools import lru_cache
 
 from memoryapp.conf import get_conf
-from memoryapp.llm.base import ChatModel
+from memoryapp.llm.base import ChatModel, ModelLimits
 from memoryapp.llm.claude import ClaudeModel
 from memoryapp.llm.offline import OfflineModel
 
@@ -15,6 +16,13 @@ def get_chat_model() -> ChatModel:
     if conf.anthropic_api_key.get_secret_value() or conf.anthropic_base_url:
         return ClaudeModel(conf)
     return OfflineModel()
+
+
+def chat_limits() -> ModelLimits:
+    """What the model of the chat can take, with the longest reply that configuration allows."""
+    conf = get_conf()
+    limits = get_chat_model().limits(conf.chat_model)
+    return replace(limits, max_output_tokens=min(conf.max_output_tokens, limits.max_output_tokens))
 
 
 def reset_chat_model() -> None:

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from memoryapp.llm.base import ModelLimits
+
 # In a window so small that the longest reply would fill it, a quarter is for the reply and the rest for input.
 OUTPUT_SHARE = 4
 
@@ -27,13 +29,11 @@ class Budget:
         return max(self.input_tokens - self.fixed_tokens - self.scratchpad_tokens, 0)
 
 
-def share_out(
-    *, window_tokens: int, max_output_tokens: int, fixed_tokens: int, scratchpad_tokens: int
-) -> Budget:
-    """The budget of a prompt. ``max_output_tokens`` is the longest reply that model and configuration allow."""
+def share_out(limits: ModelLimits, *, fixed_tokens: int = 0, scratchpad_tokens: int = 0) -> Budget:
+    """The budget of a prompt. ``limits``: with the longest reply that model and configuration allow."""
     return Budget(
-        window_tokens=window_tokens,
-        reserve_output_tokens=min(max_output_tokens, window_tokens // OUTPUT_SHARE),
+        window_tokens=limits.window_tokens,
+        reserve_output_tokens=min(limits.max_output_tokens, limits.window_tokens // OUTPUT_SHARE),
         fixed_tokens=fixed_tokens,
         scratchpad_tokens=scratchpad_tokens,
     )

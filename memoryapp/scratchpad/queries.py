@@ -43,6 +43,11 @@ def steps(run: Run) -> QuerySet[Step]:
     return Step.objects.filter(user_id=run.user_id, run=run).order_by("number", "id")
 
 
+def newest_steps(run: Run, count: int) -> list[Step]:
+    """The last steps, newest first."""
+    return list(steps(run).reverse()[:count])
+
+
 def steps_of_turns(user_id: UUID, turn_ids: Iterable[UUID]) -> QuerySet[Step]:
     return (
         Step.objects.filter(user_id=user_id, run__turn_id__in=turn_ids)

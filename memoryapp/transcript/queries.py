@@ -9,6 +9,7 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce, Now
 
 from memoryapp.errors import NotFoundError
+from memoryapp.policies.compaction import Sized
 from memoryapp.transcript.models import Conversation, Message, PinnedLine, Summary, Turn
 
 MAX_SEQ = 2**31 - 1  # of its column
@@ -31,14 +32,6 @@ class SpokenTurn:
     reply: str
     said_at: datetime
     is_whole: bool
-
-
-@dataclass(frozen=True, slots=True)
-class TurnSize:
-    """``tokens``: the local estimate of what both sides said."""
-
-    seq: int
-    tokens: int
 
 
 def conversations(user_id: UUID) -> QuerySet[Conversation]:
@@ -260,8 +253,8 @@ def spoken_turns(
 
 def turn_sizes(
     user_id: UUID, conversation_id: UUID, *, after_seq: int, before_seq: int | None = None
-) -> list[TurnSize]:
-    """The unbroken row of finished turns strictly between the two, without their text: a turn that runs ends it."""
+) -> list[Sized]:
+    """The unbroken row of finished turns strictly between the two, as estimated: a turn that runs ends it."""
     rows = (
         Turn.objects.filter(
             user_id=user_id,
@@ -275,7 +268,7 @@ def turn_sizes(
         .order_by("seq")
         .values_list("seq", "size")
     )
-    return [TurnSize(*row) for place, row in enumerate(rows, start=after_seq + 1) if row[0] == place]
+    return [Sized(*row) for place, row in enumerate(rows, start=after_seq + 1) if row[0] == place]
 
 
 def next_queued(conversation_id: UUID) -> UUID | None:

@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 from memoryapp.conf import get_conf
 from memoryapp.errors import InvalidInputError, MemoryAppError, NotFoundError
 from memoryapp.llm.base import Usage
-from memoryapp.llm.registry import get_chat_model
+from memoryapp.llm.registry import chat_limits
 from memoryapp.llm.tokens import estimate_text
 from memoryapp.policies.budget import share_out
 from memoryapp.transcript import queries
@@ -182,22 +182,12 @@ def unpin_line(user_id: UUID, line_id: UUID) -> PinnedLine:
 
 def summary_limit_tokens() -> int:
     """What a summary may take: it is in every prompt."""
-    conf = get_conf()
-    limits = get_chat_model().limits(conf.chat_model)
-    budget = share_out(
-        window_tokens=limits.window_tokens,
-        max_output_tokens=min(conf.max_output_tokens, limits.max_output_tokens),
-        fixed_tokens=0,
-        scratchpad_tokens=0,
-    )
-    return min(conf.summary_max_tokens, budget.input_tokens // SUMMARY_SHARE)
+    return min(get_conf().summary_max_tokens, share_out(chat_limits()).input_tokens // SUMMARY_SHARE)
 
 
 def pinned_limit_tokens() -> int:
     """What all lines of a conversation may take together."""
-    conf = get_conf()
-    window_tokens = get_chat_model().limits(conf.chat_model).window_tokens
-    return min(conf.pinned_max_tokens, window_tokens // PINNED_SHARE)
+    return min(get_conf().pinned_max_tokens, chat_limits().window_tokens // PINNED_SHARE)
 
 
 def _is_still(conversation: Conversation, new: NewSummary, *, replaces: Summary | None) -> bool:

@@ -13,7 +13,7 @@ from chat.list_presentation import gone_text, sidebar_groups
 from memoryapp.transcript import conversations
 from memoryapp.transcript.models import Conversation, Turn
 from tests.talking import say
-from tests.turns import NOW, claim, post, start
+from tests.turns import COMMITTED, NOW, claim, post, published, start
 
 pytestmark = pytest.mark.django_db
 
@@ -507,3 +507,15 @@ class TestSidebar:
 
 def test_a_stranger_is_asked_to_sign_in(client):
     assert client.get(LIST)["Location"].startswith("/accounts/login/")
+
+
+@COMMITTED
+def test_the_readers_of_a_queued_reply_hear_of_its_end_when_its_chat_is_deleted_with_others(
+    alice, client, nudges
+):
+    turn = post(alice, "Hello")
+    client.force_login(alice)
+
+    client.post(reverse("chat:delete_many"), {"id": [str(turn.conversation_id)]})
+
+    assert published(turn)[-1] == {"type": "end", "status": "cancelled"}

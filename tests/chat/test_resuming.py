@@ -90,7 +90,7 @@ def lose_worker_after_text(posted, model):
     """A worker that said half a sentence and was heard no more."""
     model.script(reply("Half a thought", end_at=4))
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(turn, "_end_failed", lambda *_args, **_options: None)
+        patched.setattr(turn, "end_failed", lambda *_args, **_options: None)
         turn.run_turn(claim(posted))
     expire_lease(posted)
 
@@ -205,7 +205,7 @@ def test_text_is_kept_from_the_database_when_redis_was_flushed(alice, model):
     posted = post(alice, "Hello")
     model.script(reply("Half a thought", end_at=4))
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(turn, "_end_failed", lambda *_args, **_options: None)
+        patched.setattr(turn, "end_failed", lambda *_args, **_options: None)
         held = claim(posted)
         turn.run_turn(held)
     transcript.renew_lease(held, partial_text="Half a")

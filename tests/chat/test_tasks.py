@@ -6,7 +6,6 @@ from types import SimpleNamespace
 import pytest
 
 from chat import reaper, tasks
-from memoryapp.llm.base import ModelLimits
 from tests.turns import COMMITTED, fresh, post, reply_to
 
 
@@ -27,15 +26,11 @@ def begun(monkeypatch):
     started = []
     warm = threading.Event()
 
-    def limits(name):
-        started.append(f"limits of {name}")
-        return ModelLimits(1, 1)
-
     monkeypatch.setattr(tasks, "get_embedder", lambda: SimpleNamespace(embed_queries=started.append))
     monkeypatch.setattr(tasks, "connections", SimpleNamespace(close_all=warm.set))
 
     monkeypatch.setattr(tasks, "start_reaping", lambda: started.append("reaper"))
-    monkeypatch.setattr(tasks, "get_chat_model", lambda: SimpleNamespace(limits=limits))
+    monkeypatch.setattr(tasks, "chat_limits", lambda: started.append("limits"))
 
     def begin(*queues, is_in_use=False):
         monkeypatch.setattr(tasks.memories, "is_in_use", lambda: is_in_use)
@@ -49,7 +44,7 @@ def begun(monkeypatch):
 
 
 def test_the_worker_of_turns_makes_its_model_ready(begun):
-    assert begun("turns") == ["reaper", "limits of claude-sonnet-5-5"]
+    assert begun("turns") == ["reaper", "limits"]
 
 
 def test_it_loads_the_embedder_where_there_is_something_to_recall(begun):

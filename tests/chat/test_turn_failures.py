@@ -93,7 +93,7 @@ def test_a_failure_before_anything_was_said_is_waited_out_and_shown(alice, model
 
 
 def test_a_defect_ends_the_turn_visibly_and_is_logged(alice, model, monkeypatch, caplog):
-    monkeypatch.setattr("chat.turn.recall", lambda *_args, **_options: 1 / 0)
+    monkeypatch.setattr("chat.window.recall", lambda *_args, **_options: 1 / 0)
 
     turn = ask(alice, "My secret is out")
 

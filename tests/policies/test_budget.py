@@ -1,6 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memoryapp.llm.base import ModelLimits
 from memoryapp.policies.budget import Budget, newest_that_fit, share_out
 
 tokens = st.integers(0, 1_000_000)
@@ -22,12 +23,7 @@ def test_history_gets_what_is_left_and_never_less_than_nothing(window, output, f
 
 @given(tokens, tokens, tokens, tokens)
 def test_a_reply_as_long_as_reserved_fits_beside_a_full_prompt(window, longest_reply, fixed, scratchpad):
-    budget = share_out(
-        window_tokens=window,
-        max_output_tokens=longest_reply,
-        fixed_tokens=fixed,
-        scratchpad_tokens=scratchpad,
-    )
+    budget = share_out(ModelLimits(window, longest_reply), fixed_tokens=fixed, scratchpad_tokens=scratchpad)
 
     assert budget.input_tokens + budget.reserve_output_tokens == window
     assert budget.reserve_output_tokens <= longest_reply
@@ -35,13 +31,13 @@ def test_a_reply_as_long_as_reserved_fits_beside_a_full_prompt(window, longest_r
 
 
 def test_the_longest_reply_is_reserved_where_the_window_is_large():
-    budget = share_out(window_tokens=200_000, max_output_tokens=8_192, fixed_tokens=0, scratchpad_tokens=0)
+    budget = share_out(ModelLimits(200_000, 8_192))
 
     assert (budget.reserve_output_tokens, budget.input_tokens) == (8_192, 191_808)
 
 
 def test_output_leaves_three_quarters_of_a_tiny_window_to_input():
-    budget = share_out(window_tokens=4_000, max_output_tokens=8_192, fixed_tokens=500, scratchpad_tokens=300)
+    budget = share_out(ModelLimits(4_000, 8_192), fixed_tokens=500, scratchpad_tokens=300)
 
     assert (budget.reserve_output_tokens, budget.input_tokens, budget.history_tokens) == (1_000, 3_000, 2_200)
 

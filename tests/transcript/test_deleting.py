@@ -3,10 +3,13 @@
 from datetime import timedelta
 
 import pytest
+from django.db.models.signals import pre_delete
 from django.utils import timezone
 
 from memoryapp.errors import NotFoundError
 from memoryapp.llm.base import Usage
+from memoryapp.scratchpad import operations as scratchpad
+from memoryapp.scratchpad.models import Run
 from memoryapp.transcript import branches, conversations, queries
 from memoryapp.transcript import operations as transcript
 from memoryapp.transcript.models import Conversation, Message, Turn
@@ -163,3 +166,28 @@ def test_bob_neither_deletes_nor_brings_back_what_is_alices(alice, bob):
 
     assert queries.is_restorable(alice.id, conversation.id)
     assert not queries.is_restorable(bob.id, conversation.id)
+
+
+@COMMITTED
+def test_a_temporary_chat_goes_with_what_its_worker_records_while_it_is_deleted(alice, nudges):
+    """The record comes between the look at what hangs on the turn and its deletion."""
+    turn = post(alice, "hush", start(alice, is_temporary=True))
+    recorded: list[Run] = []
+
+    def record(**_signal: object) -> None:
+        if not recorded:
+            at_once(1, lambda _: recorded.append(open_run(turn)))
+
+    pre_delete.connect(record, sender=Turn)
+    try:
+        conversations.delete_conversation(alice.id, turn.conversation_id)
+    finally:
+        pre_delete.disconnect(record, sender=Turn)
+
+    assert recorded
+    assert not Run.objects.exists()
+    assert not Turn.objects.exists()
+
+
+def open_run(turn: Turn) -> Run:
+    return scratchpad.open_run(user_id=turn.user_id, turn_id=turn.id, goal="hush", attempt=1)

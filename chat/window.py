@@ -1,0 +1,131 @@
+"""The prompt of a turn: opening it, and making room in it."""
+
+from collections.abc import Sequence
+
+from django.utils import timezone
+
+from chat.progress import Progress
+from chat.tools import tools_of
+from memoryapp.conf import get_conf
+from memoryapp.context import assembly
+from memoryapp.context.assembly import ContextWindow
+from memoryapp.context.recall import NOTHING, Recall, recall
+from memoryapp.lifecycle import compaction
+from memoryapp.lifecycle import operations as lifecycle
+from memoryapp.llm import messages_json
+from memoryapp.llm.base import Cancellation, ModelMessage
+from memoryapp.llm.errors import ContextTooLong
+from memoryapp.llm.registry import chat_limits, get_chat_model
+from memoryapp.llm.tokens import estimate_request
+from memoryapp.policies import compaction as policy
+from memoryapp.scratchpad import queries as runs
+from memoryapp.scratchpad.models import Checkpoint
+from memoryapp.transcript import operations as transcript
+from memoryapp.transcript.models import Summary, Turn
+
+# Of a window, and of a prompt, that proved too large this much is filled at most, so that the second try fits.
+SHRUNK_TO = 0.7
+
+
+def recall_for(turn: Turn, text: str) -> Recall:
+    """What memory has to say to the message, in a conversation that uses memory."""
+    if not turn.conversation.use_memory:
+        return NOTHING
+    max_tokens = assembly.recall_tokens(chat_limits())
+    return recall(turn.user_id, text, now=timezone.now(), max_tokens=max_tokens)
+
+
+def open_window(turn: Turn, run: Sequence[ModelMessage], *, shrunk_to: float = 1.0) -> ContextWindow:
+    """The prompt of the turn.
+
+    The history is chosen for the message alone, so that a run that goes on stands behind what it began with.
+    """
+    conversation, model = turn.conversation, get_conf().chat_model
+    opened = assembly.open_window(
+        conversation,
+        before_seq=turn.seq,
+        run=run[:1],
+        tools=tools_of(conversation),
+        model=model,
+        limits=chat_limits(),
+        shrunk_to=shrunk_to,
+    )
+    return opened.with_messages(*run[1:])
+
+
+def make_room(progress: Progress, cancellation: Cancellation) -> None:
+    """Compact before the call when the prompt is nearly full: the one case in which a turn waits for it.
+
+    Near the threshold the provider's count decides, elsewhere the estimate. A run that goes on had room made for it
+    when it began.
+    """
+    conf, window = get_conf(), progress.window
+    if len(window.run) > 1:
+        return
+    share = conf.for_model(conf.chat_model).compaction_wait_share
+    used, limit = window.used_tokens, window.budget.input_tokens
+    if not window.cut_turns and policy.is_near(used_tokens=used, input_tokens=limit, share=share):
+        used = progress.counted_tokens = get_chat_model().count_tokens(window.request())
+    if policy.is_due(used_tokens=used, input_tokens=limit, share=share):
+        _compact(progress, cancellation, used_tokens=used, trigger=Summary.Trigger.BEFORE_TURN)
+    if progress.window.is_too_long:
+        raise transcript.MessageTooLongError(
+            "This message does not fit the model's window beside what must stay. Send it in parts."
+        )
+
+
+def _compact(
+    progress: Progress,
+    cancellation: Cancellation,
+    *,
+    used_tokens: int,
+    trigger: Summary.Trigger,
+    shrunk_to: float = 1.0,
+) -> None:
+    """Fold older turns into the summary now, and open the window anew."""
+    turn = progress.turn
+    progress.publish({"type": "activity", "text": "Summarising earlier messages"})
+    lifecycle.compacted(
+        turn.conversation,
+        lambda: compaction.compact(
+            turn.user_id,
+            turn.conversation_id,
+            trigger=trigger,
+            used_tokens=used_tokens,
+            shrunk_to=shrunk_to,
+            cancellation=cancellation,
+        ),
+    )
+    progress.window = open_window(turn, messages_of(runs.checkpoints(progress.run)), shrunk_to=shrunk_to)
+    progress.counted_tokens = None
+
+
+def messages_of(recorded: Sequence[Checkpoint]) -> list[ModelMessage]:
+    return [messages_json.from_json(message) for entry in recorded for message in entry.delta]
+
+
+def shrink(progress: Progress, cancellation: Cancellation, *, refused: ContextTooLong) -> None:
+    """Make the prompt as short as the provider wants it, once in a turn; raises ``refused`` when that was done."""
+    if progress.has_shrunk:
+        raise refused
+    progress.has_shrunk = True
+    told = refused.details.get("prompt_tokens")
+    _compact(
+        progress,
+        cancellation,
+        used_tokens=told if isinstance(told, int) else progress.window.budget.window_tokens,
+        trigger=Summary.Trigger.TOO_LONG,
+        shrunk_to=_shrunk_to(progress.window, refused),
+    )
+
+
+def _shrunk_to(window: ContextWindow, refused: ContextTooLong) -> float:
+    """The share of the window that there is, by what the provider told of it, else by the prompt that it refused."""
+    budget = window.budget
+    estimated = window.ratio * estimate_request(window.request())
+    told, limit = refused.details.get("prompt_tokens"), refused.details.get("limit_tokens")
+    if isinstance(told, int) and isinstance(limit, int):
+        room = limit * min(estimated / max(told, 1), 1.0)  # in tokens as they are estimated here
+    else:
+        room = SHRUNK_TO * (estimated + budget.reserve_output_tokens)
+    return min(room / budget.window_tokens, SHRUNK_TO)
