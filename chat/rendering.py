@@ -83,18 +83,6 @@ def render_markdown(text: str, *, highlight: bool = True) -> SafeString:
     return _sanitised_html(_MARKDOWN.parse(_visible(text)), _highlighting(is_on=highlight))
 
 
-def plain_excerpt(text: str, *, max_chars: int = 80) -> str:
-    """Return the first words of a text without markup, on one line, ending in "…" when words are left out."""
-    words: list[str] = []
-    length = 0
-    for word in _plain_words(_visible(text)):
-        if length + len(word) > max_chars:
-            return (" ".join(words) or word[: max_chars - 1]) + "…"
-        words.append(word)
-        length += len(word) + 1
-    return " ".join(words)
-
-
 @dataclass(frozen=True, slots=True)
 class Frame:
     """What a reader must change: append the blocks, which are final, and replace the tail."""
@@ -200,16 +188,6 @@ def _blocks(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
 def _references_before(line: int, env: EnvType) -> dict[str, Any]:
     """Return the link definitions that end before the line; one in the tail may still be half written."""
     return {label: found for label, found in env["references"].items() if found["map"][1] <= line}
-
-
-def _plain_words(text: str) -> Iterator[str]:
-    for token in _MARKDOWN.parse(text):
-        if token.type == "inline":
-            breaks = {"softbreak", "hardbreak"}
-            children = token.children or []
-            yield from "".join(" " if child.type in breaks else child.content for child in children).split()
-        elif token.type in {"fence", "code_block"}:
-            yield from token.content.split()
 
 
 class _Renderer(RendererHTML):

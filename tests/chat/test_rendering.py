@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat import rendering
-from chat.rendering import LiveRendering, plain_excerpt, render_markdown
+from chat.rendering import LiveRendering, render_markdown
 
 ALLOWED_TAGS = set(
     "a blockquote br button code div em h1 h2 h3 h4 h5 h6 hr li ol p pre s span strong "  # noqa: SIM905
@@ -415,12 +415,3 @@ def test_long_reply_costs_a_small_multiple_of_its_length() -> None:
 
     assert full_renders > 100 * len(text)
     assert live.rendered_chars < 6 * len(text)
-
-
-def test_excerpt_is_words_without_markup() -> None:
-    text = "# **Hel**lo\u202e `world`\n\n- [link](https://example.com)\nnext"
-
-    assert plain_excerpt(text) == "Hello world link next"
-    assert plain_excerpt(text, max_chars=12) == "Hello world…"
-    assert plain_excerpt("x" * 200, max_chars=10) == "x" * 9 + "…"
-    assert plain_excerpt(" \n") == ""
