@@ -20,15 +20,18 @@ SUMMARISE_NOW = "memoryapp.lifecycle.tasks.summarise_now"
 SUMMARISE_AGAIN = "memoryapp.lifecycle.tasks.summarise_again"
 
 
-def nudge(task_name: str, row_id: UUID) -> None:
-    """Send ``task_name(row_id)`` once the current transaction has committed (at once outside one)."""
+def nudge(task_name: str, row_id: UUID, *, delay_s: float = 0) -> None:
+    """Send ``task_name(row_id)`` once the current transaction has committed (at once outside one).
+
+    It runs no earlier than after ``delay_s``.
+    """
     # Robust: what was committed stays so, and its sender must not read an error, whatever the broker says.
-    transaction.on_commit(lambda: _send(task_name, row_id), robust=True)
+    transaction.on_commit(lambda: _send(task_name, row_id, delay_s=delay_s), robust=True)
 
 
-def _send(task_name: str, row_id: UUID) -> None:
+def _send(task_name: str, row_id: UUID, *, delay_s: float = 0) -> None:
     try:
-        current_app.send_task(task_name, args=[str(row_id)], retry=False)
+        current_app.send_task(task_name, args=[str(row_id)], retry=False, countdown=delay_s or None)
     except (OperationalError, OSError) as error:
         # The sweep finds the row within seconds; losing the request because the broker is away would be worse.
         logger.warning("Nudge %s was not sent: %s", task_name, type(error).__name__)

@@ -38,7 +38,7 @@ Result = TypeVar("Result")
 def nudges(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, UUID]]:
     """What would have woken a worker; no worker is woken."""
     sent: list[tuple[str, UUID]] = []
-    monkeypatch.setattr("memoryapp.nudges._send", lambda name, row_id: sent.append((name, row_id)))
+    monkeypatch.setattr("memoryapp.nudges._send", lambda name, row_id, **_: sent.append((name, row_id)))
     return sent
 
 

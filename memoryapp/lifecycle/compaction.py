@@ -13,8 +13,9 @@ from django.utils import timezone
 
 from memoryapp.conf import get_conf
 from memoryapp.lifecycle import prompts
-from memoryapp.llm.base import Cancellation, Completed, ModelMessage, ModelRequest, Text, Usage
+from memoryapp.llm.base import Cancellation, ModelMessage, ModelRequest, Text, Usage
 from memoryapp.llm.errors import ModelError
+from memoryapp.llm.jobs import whole_reply
 from memoryapp.llm.registry import chat_limits, get_chat_model
 from memoryapp.llm.tokens import estimate_text
 from memoryapp.policies import compaction as policy
@@ -229,11 +230,8 @@ def _asked(told: str, cancellation: Cancellation) -> tuple[str, Usage]:
         tools=(),
         max_tokens=transcript.summary_limit_tokens(),
     )
-    for event in get_chat_model().stream(request, cancellation):
-        if isinstance(event, Completed):
-            is_whole = event.reply.stop_reason == "end_turn"
-            return (event.reply.text if is_whole else ""), event.reply.usage
-    raise AssertionError
+    reply = whole_reply(request, cancellation)
+    return (reply.text if reply.stop_reason == "end_turn" else ""), reply.usage
 
 
 def _told(conversation: Conversation, previous: str, covered: Sequence[SpokenTurn]) -> str:

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from memoryapp.conf import get_conf
 from memoryapp.lifecycle import prompts
-from memoryapp.llm.base import Cancellation, Completed, ModelMessage, ModelReply, ModelRequest, Text, Usage
+from memoryapp.llm.base import Cancellation, ModelMessage, ModelReply, ModelRequest, Text, Usage
 from memoryapp.llm.errors import ModelError
+from memoryapp.llm.jobs import whole_reply
 from memoryapp.llm.registry import get_chat_model
 from memoryapp.policies.fencing import as_data
 from memoryapp.transcript import conversations, queries
@@ -100,10 +101,7 @@ def _asked(turn: Turn) -> ModelReply:
         tools=(),
         max_tokens=MAX_TOKENS,
     )
-    for event in get_chat_model().stream(request, Cancellation()):
-        if isinstance(event, Completed):
-            return event.reply
-    raise AssertionError
+    return whole_reply(request, Cancellation())
 
 
 def _bare(line: str) -> str:

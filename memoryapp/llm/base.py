@@ -224,8 +224,13 @@ class ChatModel(Protocol):
 
     name: str
 
-    def stream(self, request: ModelRequest, cancellation: Cancellation) -> Iterator[StreamEvent]:
+    def stream(
+        self, request: ModelRequest, cancellation: Cancellation, *, failed_attempts: int = 0
+    ) -> Iterator[StreamEvent]:
         """Yield events as they arrive; the last one is ``Completed``.
+
+        ``failed_attempts``: how often this request failed already. Whoever will not wait in this thread closes the
+        iterator at a ``Retrying``, and asks again later with its ``attempt``.
 
         Raises ``Cancelled`` soon after ``cancellation`` is set, even while the provider is silent. A stream
         that ends without a stop reason raises ``StreamBroken``: partial text is never passed off as a

@@ -17,10 +17,11 @@ from memoryapp.llm.messages_wire import encode_prompt
 if TYPE_CHECKING:
     from memoryapp.llm.messages_api import MessagesApi
 
-# The SDK's own backoff, which the provider's documentation recommends: 0.5 s, doubling, at most 8 s, up to 25
-# % less.
+# A hiccup is over in half a second, an overload in half a minute: with four calls in all, 0.5 s, 4 s and 32 s reach
+# over both (the SDK's own 0.5 s, 1 s, 2 s give up after four). Up to 25 % less, so that not all come at once.
 _FIRST_WAIT_S = 0.5
-_LONGEST_BACKOFF_S = 8.0
+_BACKOFF = 8.0
+_LONGEST_BACKOFF_S = 32.0
 # A provider that just failed to tell its limits is asked again after this long, not before every turn.
 _LIMITS_RETRY_S = 60.0
 
@@ -42,9 +43,11 @@ class ClaudeModel:
         self._shared_api: MessagesApi | None = None
         self._limits: dict[str, tuple[ModelLimits, float]] = {}
 
-    def stream(self, request: ModelRequest, cancellation: Cancellation) -> Iterator[StreamEvent]:
+    def stream(
+        self, request: ModelRequest, cancellation: Cancellation, *, failed_attempts: int = 0
+    ) -> Iterator[StreamEvent]:
         params = {**encode_prompt(request), "max_tokens": request.max_tokens}
-        for attempt in itertools.count(1):
+        for attempt in itertools.count(failed_attempts + 1):
             if cancellation.is_set:
                 raise Cancelled("Stopped.")
             has_begun = False
@@ -109,7 +112,7 @@ class ClaudeModel:
             return (
                 error.retry_after_s * (1 + 0.1 * self._jitter()) if error.retry_after_s <= longest_s else None
             )
-        backoff_s = min(_FIRST_WAIT_S * 2.0 ** (attempt - 1), _LONGEST_BACKOFF_S)
+        backoff_s = min(_FIRST_WAIT_S * _BACKOFF ** (attempt - 1), _LONGEST_BACKOFF_S)
         return min(backoff_s * (1 - 0.25 * self._jitter()), longest_s)
 
     def _api(self) -> "MessagesApi":

@@ -32,9 +32,13 @@ class StepOut(Schema):
     action: str
     args: dict[str, Any]
     observation: str
+    brief: str
+    error: str
     status: str
     tokens: int
     ms: int
+    origin: str
+    taint: str
 
 
 class ScratchpadOut(Schema):
@@ -63,7 +67,11 @@ def _step(step: Step) -> dict[str, object]:
         "action": step.action,
         "args": step.arguments,
         "observation": step.observation,
+        "brief": step.brief,
+        "error": step.error,
         "status": step.status,
         "tokens": step.tokens,
         "ms": step.duration_ms,
+        "origin": step.origin,
+        "taint": step.taint,
     }

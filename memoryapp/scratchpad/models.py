@@ -29,8 +29,19 @@ class Run(models.Model):
     # The Pad as JSON: see pad.py for its shape.
     pad = models.JSONField(default=dict)
     model_calls = models.PositiveIntegerField(default=0)
+    # Input as a whole, and what of it the provider's cache gave and took.
     input_tokens = models.PositiveIntegerField(default=0)
     output_tokens = models.PositiveIntegerField(default=0)
+    cache_read_tokens = models.PositiveIntegerField(default=0)
+    cache_creation_tokens = models.PositiveIntegerField(default=0)
+    # How far it may go: see policies.limits. Absolute, so that a worker that takes over knows what is left.
+    limits = models.JSONField(default=dict)
+    # Time that a worker spent on it; waiting does not count.
+    active_ms = models.PositiveIntegerField(default=0)
+    # Calls in a row that the provider did not answer, so that waits grow across workers.
+    model_failures = models.PositiveSmallIntegerField(default=0)
+    # Steps up to this one are no longer held against it: a person said to go on.
+    judged_from = models.PositiveIntegerField(default=0)
     started_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)
 
@@ -54,9 +65,13 @@ class Step(models.Model):
     """One tool call: what was asked, what came back."""
 
     class Status(models.TextChoices):
+        RUNNING = (
+            "running"  # begun, and its effect outlives a crash: it is not begun again unless that is safe
+        )
         OK = "ok"
         ERROR = "error"
-        REFUSED = "refused"
+        REFUSED = "refused"  # not run: it failed before, or a person said no
+        REPEATED = "repeated"  # not run: an equal call had answered already
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="steps")
@@ -65,11 +80,16 @@ class Step(models.Model):
     tool_use_id = models.CharField(max_length=128)
     action = models.CharField(max_length=128)
     arguments = models.JSONField()
-    observation = models.TextField()
-    status = models.CharField(max_length=7, choices=Status)
+    # In full, as far as it is kept; the model reads a part of a long one, and a pointer to the rest.
+    observation = models.TextField(blank=True)
+    brief = models.TextField(blank=True)  # the same in a few words
+    error = models.TextField(blank=True)  # why it failed
+    status = models.CharField(max_length=8, choices=Status)
     tokens = models.PositiveIntegerField(default=0)
     duration_ms = models.PositiveIntegerField(default=0)
+    # The trust of what came back, and of everything in the prompt with it (see policies.trust).
     origin = models.CharField(max_length=16)
+    taint = models.CharField(max_length=16, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -103,3 +123,65 @@ class Checkpoint(models.Model):
 
     def __str__(self) -> str:
         return f"checkpoint {self.number} of run {self.run_id}"
+
+
+class Approval(models.Model):
+    """A call that waits for a person's word, and the word: good for these very arguments, once."""
+
+    class Status(models.TextChoices):
+        PENDING = "pending"
+        APPROVED = "approved"
+        DENIED = "denied"
+        EXPIRED = "expired"
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="approvals")
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="approvals")
+    tool_use_id = models.CharField(max_length=128)
+    action = models.CharField(max_length=128)
+    arguments = models.JSONField()
+    why = models.TextField(blank=True)  # what the assistant said before it asked
+    touches = models.CharField(max_length=300, blank=True)
+    # A decision names it: a page that showed another call cannot decide this one.
+    nonce = models.CharField(max_length=43)
+    status = models.CharField(max_length=8, choices=Status, default=Status.PENDING)
+    is_always = models.BooleanField(default=False)  # also for later calls of the tool in the conversation
+    reason = models.CharField(max_length=500, blank=True)  # of a denial, for the model
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField()
+    decided_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["user", "run", "tool_use_id"], name="approval_once_per_tool_use"),
+            models.CheckConstraint(
+                condition=Q(status__in=["pending", "approved", "denied", "expired"]),
+                name="approval_status_known",
+            ),
+        ]
+        indexes: ClassVar = [
+            models.Index(fields=["user"], condition=Q(status="pending"), name="approval_pending"),
+        ]
+
+    def __str__(self) -> str:
+        return f"approval {self.id}"
+
+
+class Grant(models.Model):
+    """That a tool need not ask any more in a conversation."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="tool_grants")
+    conversation = models.ForeignKey(
+        "transcript.Conversation", on_delete=models.CASCADE, related_name="tool_grants"
+    )
+    action = models.CharField(max_length=128)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["user", "conversation", "action"], name="grant_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"grant {self.id}"

@@ -1,22 +1,25 @@
 """Writes of the scratchpad. A worker that lost its turn is fenced off by the turn's attempt."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from functools import partial
+from typing import Any, Protocol
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, Max
 from django.db.models.functions import Now
 
 from memoryapp.accounts.models import User
 from memoryapp.errors import MemoryAppError, NotFoundError
 from memoryapp.llm.base import Usage
-from memoryapp.scratchpad.models import Checkpoint, Run, Step
+from memoryapp.policies.limits import Limits
+from memoryapp.scratchpad.models import Approval, Checkpoint, Run, Step
 from memoryapp.scratchpad.pad import Pad
 
-OBSERVATION_MAX_CHARS = 20_000
+OBSERVATION_MAX_CHARS = 200_000  # of one result: a long page; beyond it nobody reads on
 
 
 class FencedOffError(MemoryAppError):
@@ -28,7 +31,11 @@ class FencedOffError(MemoryAppError):
 
 @dataclass(frozen=True, slots=True)
 class StepRecord:
-    """A finished tool call. ``origin`` is the trust of what came back (see ``policies.trust``)."""
+    """A finished tool call.
+
+    ``observation``: in full; ``brief``: in a few words; ``error``: why it failed. ``origin`` is the trust of what came
+    back, ``taint`` that of the prompt with it (see ``policies.trust``).
+    """
 
     tool_use_id: str
     action: str
@@ -38,12 +45,45 @@ class StepRecord:
     tokens: int
     duration_ms: int
     origin: str
+    taint: str = ""
+    brief: str = ""
+    error: str = ""
 
 
-def open_run(*, user_id: UUID, turn_id: UUID, goal: str, attempt: int) -> Run:
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """What to add to a run's account: the usage of a model call that has ended, None when there was none.
+
+    ``active_ms``: the whole time that workers spent on the run so far.
+    """
+
+    usage: Usage | None = None
+    active_ms: int = 0
+
+    @property
+    def updates(self) -> dict[str, Any]:
+        """Of the run's columns."""
+        spent = {"active_ms": self.active_ms} if self.active_ms else {}
+        if self.usage is None:
+            return spent
+        return spent | {
+            "model_calls": F("model_calls") + 1,
+            "model_failures": 0,
+            "input_tokens": F("input_tokens") + self.usage.total_input_tokens,
+            "output_tokens": F("output_tokens") + self.usage.output_tokens,
+            "cache_read_tokens": F("cache_read_tokens") + self.usage.cache_read_tokens,
+            "cache_creation_tokens": F("cache_creation_tokens") + self.usage.cache_creation_tokens,
+        }
+
+
+NOTHING_SPENT = Spending()
+
+
+def open_run(*, user_id: UUID, turn_id: UUID, goal: str, attempt: int, limits: Limits | None = None) -> Run:
     """The turn's run, owned by ``attempt`` from now on: a new one with a bare pad, or the one begun earlier.
 
-    Raises ``FencedOffError`` when a later attempt owns it already.
+    One begun before its person forgot something starts over: what it holds may be just that. ``limits``: of a new
+    one. Raises ``FencedOffError`` when a later attempt owns it already.
     """
     with transaction.atomic(durable=True):
         run, is_new = Run.objects.get_or_create(
@@ -54,6 +94,7 @@ def open_run(*, user_id: UUID, turn_id: UUID, goal: str, attempt: int) -> Run:
                 "pad": Pad(goal=goal).to_json(),
                 "attempt": attempt,
                 "memory_epoch": _memory_epoch(user_id),
+                "limits": limits.to_json() if limits else {},
             },
         )
         if not is_new:
@@ -62,8 +103,43 @@ def open_run(*, user_id: UUID, turn_id: UUID, goal: str, attempt: int) -> Run:
             )
             if taken != 1:
                 raise FencedOffError("Another worker has taken this turn over.")
+            epoch = _memory_epoch(user_id)
+            if run.memory_epoch != epoch:
+                _start_over(run, epoch=epoch)
             run.refresh_from_db()
     return run
+
+
+def begin_step(run: Run, *, tool_use_id: str, action: str, arguments: dict[str, Any], attempt: int) -> Step:
+    """Note that a call is about to take effect: after a crash nobody takes it for one that never began."""
+    with transaction.atomic(durable=True):
+        fence(run, attempt)
+        return Step.objects.create(
+            user_id=run.user_id,
+            run=run,
+            tool_use_id=tool_use_id,
+            number=_next_number(run),
+            action=action,
+            arguments=arguments,
+            status=Step.Status.RUNNING,
+        )
+
+
+class Keep(Protocol):
+    def __call__(self, record: StepRecord, *, pad: Pad) -> Step: ...
+
+
+@contextmanager
+def recording(run: Run, *, attempt: int, holds_person: bool = False) -> Iterator[Keep]:
+    """One transaction for a call's effect in this database and its record, which the yielded function keeps.
+
+    ``holds_person``: the effect takes the lock of the run's person, which comes before that of the run everywhere.
+    """
+    with transaction.atomic(durable=True):
+        if holds_person:
+            User.objects.select_for_update(no_key=True).get(id=run.user_id)
+        fence(run, attempt)
+        yield partial(_record, run)
 
 
 def record_step(run: Run, record: StepRecord, *, pad: Pad, attempt: int) -> Step:
@@ -71,25 +147,8 @@ def record_step(run: Run, record: StepRecord, *, pad: Pad, attempt: int) -> Step
 
     Recording the same ``tool_use_id`` again returns what stands already.
     """
-    with transaction.atomic(durable=True):
-        _fence(run, attempt)
-        step, _ = Step.objects.get_or_create(
-            user_id=run.user_id,
-            run=run,
-            tool_use_id=record.tool_use_id,
-            defaults={
-                "number": Step.objects.filter(run=run).count() + 1,
-                "action": record.action,
-                "arguments": record.arguments,
-                "observation": _capped(record.observation),
-                "status": record.status,
-                "tokens": record.tokens,
-                "duration_ms": record.duration_ms,
-                "origin": record.origin,
-            },
-        )
-        Run.objects.filter(id=run.id).update(pad=pad.to_json())
-    return step
+    with recording(run, attempt=attempt) as keep:
+        return keep(record, pad=pad)
 
 
 def checkpoint(
@@ -100,62 +159,68 @@ def checkpoint(
     pad: Pad,
     taint: str,
     attempt: int,
-    usage: Usage | None = None,
+    spending: Spending = NOTHING_SPENT,
 ) -> None:
-    """Keep what was added to the prompt, and the pad as it stands. ``usage``: of the model call that said it.
+    """Keep what was added to the prompt, and the pad as it stands.
 
     A checkpoint of this number that stands already stays as it is, and nothing is counted twice.
     """
-    spent = usage or Usage()
     with transaction.atomic(durable=True):
-        _fence(run, attempt)
+        fence(run, attempt)
         # The run's row is locked: looking first is enough, and needs no savepoint.
         if Checkpoint.objects.filter(user_id=run.user_id, run=run, number=number).exists():
             return
         Checkpoint.objects.create(user_id=run.user_id, run=run, number=number, delta=list(delta), taint=taint)
-        Run.objects.filter(id=run.id).update(
-            pad=pad.to_json(),
-            model_calls=F("model_calls") + (1 if usage else 0),
-            input_tokens=F("input_tokens") + spent.total_input_tokens,
-            output_tokens=F("output_tokens") + spent.output_tokens,
-        )
+        Run.objects.filter(id=run.id).update(pad=pad.to_json(), **spending.updates)
 
 
-def close_run(turn_id: UUID, *, attempt: int, status: Run.Status, usage: Usage | None = None) -> None:
-    """The run is over; its record stays for the admin-set time. ``usage``: of a last call without tools.
-
-    The record of a run during which its person forgot something goes at once: it may hold just that.
-    """
-    spent = usage or Usage()
-    run = Run.objects.filter(turn_id=turn_id)
+def note_wait(run: Run, *, model_failures: int, active_ms: int, attempt: int) -> None:
+    """What a worker that lets go of the run until later leaves to the next."""
     with transaction.atomic(durable=True):
-        # Not beside a forgetting: it either finds this run ended, or has moved the epoch by now.
-        people = User.objects.select_for_update(no_key=True, of=("self",)).filter(runs__turn_id=turn_id)
-        epochs = [person.memory_epoch for person in people]
-        run.filter(attempt__lte=attempt, status=Run.Status.RUNNING).update(
-            attempt=attempt,
-            status=status,
-            finished_at=Now(),
-            model_calls=F("model_calls") + (1 if usage else 0),
-            input_tokens=F("input_tokens") + spent.total_input_tokens,
-            output_tokens=F("output_tokens") + spent.output_tokens,
-        )
-        run.exclude(memory_epoch__in=epochs).exclude(status=Run.Status.RUNNING).delete()
+        fence(run, attempt)
+        Run.objects.filter(id=run.id).update(model_failures=model_failures, active_ms=active_ms)
 
 
-def start_over(run: Run, *, attempt: int) -> None:
-    """Forget what attempts up to ``attempt`` did: for a person's retry, which asks for a fresh answer.
+def go_on(run: Run, *, attempt: int, limits: Limits) -> None:
+    """A person says to go on: up to these limits, and with a clean slate for what got nowhere before.
 
-    Raises ``FencedOffError`` when a later attempt, of a retry a moment ago, is at work already.
+    A run that called no tool yet starts over, so that it recalls anew. Raises ``FencedOffError`` when a later attempt,
+    of the same request a moment ago, is at work already.
     """
     with transaction.atomic(durable=True):
         if not Run.objects.select_for_update().filter(id=run.id, attempt__lte=attempt).exists():
             raise FencedOffError("This is being answered again already.")
-        Step.objects.filter(run=run).delete()
-        Checkpoint.objects.filter(run=run).delete()
+        last_step = Step.objects.filter(run=run).aggregate(last=Max("number"))["last"]
+        if last_step is None:
+            _start_over(run, epoch=_memory_epoch(run.user_id))
         Run.objects.filter(id=run.id).update(
-            pad=Pad(goal=run.goal).to_json(), memory_epoch=_memory_epoch(run.user_id)
+            limits=limits.to_json(), model_failures=0, judged_from=last_step or 0
         )
+
+
+def close_run(
+    turn_id: UUID,
+    *,
+    attempt: int,
+    status: Run.Status,
+    spending: Spending = NOTHING_SPENT,
+    is_kept: bool = True,
+) -> None:
+    """The run is over; its record stays for the admin-set time, or goes at once (``is_kept``).
+
+    The record of a run during which its person forgot something goes at once, too: it may hold just that.
+    """
+    run = Run.objects.filter(turn_id=turn_id)
+    with transaction.atomic(durable=True):
+        # Not beside a forgetting: it either finds this run ended, or has moved the epoch by now.
+        people = User.objects.select_for_update(no_key=True, of=("self",)).filter(runs__turn_id=turn_id)
+        epochs = [person.memory_epoch for person in people] if is_kept else []
+        ended = run.filter(attempt__lte=attempt, status=Run.Status.RUNNING)
+        Step.objects.filter(run__in=ended, status=Step.Status.RUNNING).update(
+            status=Step.Status.ERROR, error="The run ended meanwhile. Whether it took effect is not known."
+        )
+        ended.update(attempt=attempt, status=status, finished_at=Now(), **spending.updates)
+        run.exclude(memory_epoch__in=epochs).exclude(status=Run.Status.RUNNING).delete()
 
 
 def delete_run(user_id: UUID, run_id: UUID) -> None:
@@ -179,11 +244,46 @@ def drop_old_records(*, older_than_days: int) -> int:
     return count
 
 
-def _fence(run: Run, attempt: int) -> None:
+def fence(run: Run, attempt: int) -> None:
     """Lock the run's row for this transaction, or raise: a newer attempt owns it, or it has been closed."""
     held = Run.objects.select_for_update().filter(id=run.id, attempt=attempt, status=Run.Status.RUNNING)
     if not held.exists():
         raise FencedOffError("Another worker has taken this turn over.")
+
+
+def _record(run: Run, record: StepRecord, *, pad: Pad) -> Step:
+    """Within a transaction that holds the run's row."""
+    begun = Step.objects.filter(user_id=run.user_id, run=run, tool_use_id=record.tool_use_id).first()
+    if begun and begun.status != Step.Status.RUNNING:
+        return begun
+    step = begun or Step(
+        user_id=run.user_id,
+        run=run,
+        tool_use_id=record.tool_use_id,
+        number=_next_number(run),
+        action=record.action,
+        arguments=record.arguments,
+    )
+    step.observation = _capped(record.observation)
+    step.brief, step.error, step.status = record.brief, record.error, record.status
+    step.tokens, step.duration_ms = record.tokens, record.duration_ms
+    step.origin, step.taint = record.origin, record.taint
+    step.save()
+    Run.objects.filter(id=run.id).update(pad=pad.to_json())
+    return step
+
+
+def _next_number(run: Run) -> int:
+    return Step.objects.filter(run=run).count() + 1
+
+
+def _start_over(run: Run, *, epoch: int) -> None:
+    Step.objects.filter(run=run).delete()
+    Checkpoint.objects.filter(run=run).delete()
+    Approval.objects.filter(run=run).delete()
+    Run.objects.filter(id=run.id).update(
+        pad=Pad(goal=run.goal).to_json(), memory_epoch=epoch, judged_from=0, model_failures=0
+    )
 
 
 def _memory_epoch(user_id: UUID) -> int:

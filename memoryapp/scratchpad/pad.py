@@ -3,6 +3,7 @@
 Kept by code from tool results; the model sets only todo and open questions.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -11,6 +12,7 @@ from memoryapp.llm.tokens import estimate_text
 from memoryapp.policies.fencing import as_data
 
 VALUE_MAX_CHARS = 300  # a line of the pad points at a result, it does not repeat it
+_MARKS = re.compile(r"[\\`*_\[\]<>#|~!]")
 SHORTER_CHARS = (120, 60, 30)  # what is left of each line of a pad that has outgrown its share of the window
 
 
@@ -90,6 +92,22 @@ def render(pad: Pad, *, max_tokens: int) -> str:
         if estimate_text(text) <= max_tokens:
             break
     return text
+
+
+def told(pad: Pad) -> str:
+    """The pad for its person, in Markdown: what was found and what is left; "" when there is neither."""
+    found = [*(f"{fact.key}: {fact.value}" for fact in pad.facts), *pad.done]
+    parts = [("Found so far", found), ("Left to do", pad.todo), ("Still open", pad.open_questions)]
+    return "\n\n".join(
+        f"**{title}**\n\n" + "\n".join(f"- {_plain(line)}" for line in lines)
+        for title, lines in parts
+        if lines
+    )
+
+
+def _plain(line: str) -> str:
+    """Markdown that shows the line as it stands."""
+    return _MARKS.sub(r"\\\g<0>", line)
 
 
 def _ever_smaller(pad: Pad) -> Iterator[Pad]:

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Sequence
 from uuid import UUID
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet, TextField
-from django.db.models.functions import Cast
+from django.db.models.functions import Cast, Now
 
 from memoryapp.errors import NotFoundError
 from memoryapp.policies.fencing import as_data
-from memoryapp.scratchpad.models import Checkpoint, Run, Step
+from memoryapp.scratchpad.models import Approval, Checkpoint, Grant, Run, Step
 
 
 def runs(user_id: UUID) -> QuerySet[Run]:
@@ -43,11 +43,6 @@ def steps(run: Run) -> QuerySet[Step]:
     return Step.objects.filter(user_id=run.user_id, run=run).order_by("number", "id")
 
 
-def newest_steps(run: Run, count: int) -> list[Step]:
-    """The last steps, newest first."""
-    return list(steps(run).reverse()[:count])
-
-
 def steps_of_turns(user_id: UUID, turn_ids: Iterable[UUID]) -> QuerySet[Step]:
     return (
         Step.objects.filter(user_id=user_id, run__turn_id__in=turn_ids)
@@ -56,8 +51,47 @@ def steps_of_turns(user_id: UUID, turn_ids: Iterable[UUID]) -> QuerySet[Step]:
     )
 
 
-def step_of_tool_use(run: Run, tool_use_id: str) -> Step | None:
-    return Step.objects.filter(user_id=run.user_id, run=run, tool_use_id=tool_use_id).first()
+def step_numbered(user_id: UUID, run_id: UUID, number: int) -> Step:
+    step = Step.objects.filter(user_id=user_id, run_id=run_id, number=number).first()
+    if step is None:
+        raise NotFoundError(f"There is no step {number} in this run.")
+    return step
+
+
+def approvals(user_id: UUID, turn_ids: Iterable[UUID]) -> QuerySet[Approval]:
+    """What a person was asked in these turns, in that order."""
+    return (
+        Approval.objects.filter(
+            user_id=user_id, run__turn_id__in=turn_ids, run__turn__conversation__deleted_at=None
+        )
+        .select_related("run__turn")
+        .order_by("created_at", "id")
+    )
+
+
+def pending_approvals(user_id: UUID) -> QuerySet[Approval]:
+    """What waits for the person's word now, in any conversation; the oldest first."""
+    return (
+        Approval.objects.filter(
+            user_id=user_id,
+            status=Approval.Status.PENDING,
+            expires_at__gt=Now(),
+            run__turn__status="waiting",
+            run__turn__conversation__deleted_at=None,
+        )
+        .select_related("run__turn")
+        .order_by("created_at", "id")
+    )
+
+
+def is_granted(run: Run, action: str) -> bool:
+    """Whether its person said "always" to the tool in the run's conversation."""
+    granted = Grant.objects.filter(conversation__turns=run.turn_id, user_id=run.user_id, action=action)
+    return granted.exists()
+
+
+def grants(user_id: UUID, conversation_id: UUID) -> QuerySet[Grant]:
+    return Grant.objects.filter(user_id=user_id, conversation_id=conversation_id).order_by("action", "id")
 
 
 def checkpoints(run: Run) -> Sequence[Checkpoint]:

@@ -67,6 +67,11 @@ class Turn(models.Model):
         INTERRUPTED = "interrupted"
         CANCELLED = "cancelled"
 
+    class WaitReason(models.TextChoices):
+        MODEL = "model", "the model"
+        APPROVAL = "approval", "your word"
+        STUCK = "stuck", "your word, as it got nowhere"
+
     LIVE: ClassVar = (Status.QUEUED, Status.RUNNING, Status.WAITING)
     RETRYABLE: ClassVar = (Status.FAILED, Status.INTERRUPTED, Status.CANCELLED)
 
@@ -89,7 +94,11 @@ class Turn(models.Model):
     attempt = models.PositiveIntegerField(default=0)
     # How many of the attempts began since a person last asked; bounds what a poisonous turn can crash.
     attempts_left = models.PositiveSmallIntegerField(default=3)
-    # Running: the worker's right to it ends. Queued: if no worker has taken it by then, it is nudged again.
+    # Waiting: for what, until when at most (then a worker takes it up again), and the same for people.
+    wait_reason = models.CharField(max_length=8, choices=WaitReason, blank=True)
+    resume_at = models.DateTimeField(null=True, blank=True)
+    wait_message = models.CharField(max_length=500, blank=True)
+    # Running: the worker's right to it ends. Else: if no worker has taken it by then, it is nudged again.
     lease_until = models.DateTimeField(null=True, blank=True)
     stop_requested_at = models.DateTimeField(null=True, blank=True)
     epoch_at_start = models.PositiveIntegerField(default=0)
@@ -139,7 +148,9 @@ class Turn(models.Model):
             models.Index(fields=["conversation", "seq"], name="turn_in_order"),
             # The reaper: few rows, whatever the table's size.
             models.Index(
-                fields=["lease_until"], condition=Q(status__in=["queued", "running"]), name="turn_reapable"
+                fields=["lease_until"],
+                condition=Q(status__in=["queued", "running", "waiting"]),
+                name="turn_to_look_after",
             ),
         ]
 

@@ -6,10 +6,11 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
-from django.db.models import DateTimeField, Exists, ExpressionWrapper, F, OuterRef, QuerySet
+from django.db.models import DateTimeField, Exists, ExpressionWrapper, F, OuterRef, Q, QuerySet
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
 from uuid6 import uuid7
@@ -26,6 +27,11 @@ from memoryapp.transcript.models import Conversation, Message, Turn
 TITLE_MAX_CHARS = 60
 _LEADING_MARKS = re.compile(r"^(?:[ \t]*(?:#{1,6}[ \t]|>|[*+-][ \t]))+", re.MULTILINE)
 _STRONG = re.compile(r"\*\*(?=\S)(.+?)\*\*")
+# A worker keeps a delayed nudge in memory: what waits longer is woken by whoever looks for what is overdue.
+LONGEST_NUDGE_S = 60.0
+WAKE_MARGIN_S = 1.0  # for the nudge, before the turn counts as overdue
+# Of a turn that does not wait, or no longer.
+NOT_WAITING: dict[str, Any] = {"wait_reason": "", "wait_message": "", "resume_at": None}
 
 
 class EmptyMessageError(InvalidInputError):
@@ -62,12 +68,21 @@ class TurnNotRetryableError(MemoryAppError):
     http_status = 409
 
 
+class TurnNotWaitingError(MemoryAppError):
+    code = "turn_not_waiting"
+    http_status = 409
+
+
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A worker's right to run a turn until the lease ends; every write carries the attempt."""
+    """A worker's right to run a turn until the lease ends; every write carries the attempt.
+
+    ``waited_for``: what it waited for until the time for that was over; empty when a person or nothing ended it.
+    """
 
     turn_id: UUID
     attempt: int
+    waited_for: str = ""
 
 
 def post_turn(
@@ -178,18 +193,20 @@ def record_turn(
 def claim_turn(turn_id: UUID) -> Claim | None:
     """Take the turn, or None when it is not this worker's to run.
 
-    It must be queued and first in line in its conversation. Two workers may try: the row's lock and the constraint
-    of one running turn per conversation let one through.
+    It must be queued, or have waited long enough, and be first in line in its conversation. Two workers may try: the
+    row's lock and the constraint of one running turn per conversation let one through.
     """
     earlier = Turn.objects.filter(
         conversation=OuterRef("conversation"), seq__lt=OuterRef("seq"), status__in=Turn.LIVE
     )
-    mine = Turn.objects.filter(~Exists(earlier), id=turn_id, status=Turn.Status.QUEUED, attempts_left__gt=0)
+    due = Q(status=Turn.Status.QUEUED) | Q(status=Turn.Status.WAITING, resume_at__lte=Now())
+    mine = Turn.objects.filter(due, ~Exists(earlier), id=turn_id, attempts_left__gt=0)
     try:
         with transaction.atomic(durable=True):
-            attempt = mine.select_for_update().values_list("attempt", flat=True).first()
-            if attempt is None:
+            found = mine.select_for_update().values_list("attempt", "wait_reason").first()
+            if found is None:
                 return None
+            attempt, waited_for = found
             Turn.objects.filter(id=turn_id).update(
                 status=Turn.Status.RUNNING,
                 attempt=attempt + 1,
@@ -197,8 +214,9 @@ def claim_turn(turn_id: UUID) -> Claim | None:
                 lease_until=_lease_end(),
                 started_at=Now(),
                 epoch_at_start=User.objects.filter(turns=turn_id).values("memory_epoch")[:1],
+                **NOT_WAITING,
             )
-            return Claim(turn_id, attempt + 1)
+            return Claim(turn_id, attempt + 1, waited_for)
     except IntegrityError:  # turn_one_running: another turn of this conversation was claimed just now
         return None
 
@@ -247,20 +265,82 @@ def fail_turn(
         )
 
 
-def hand_back(claim: Claim) -> bool:
-    """Give an attempt up before anyone saw anything of it: the turn is queued again."""
+def hand_back(claim: Claim, *, counts: bool = True) -> bool:
+    """Give an attempt up of which nothing is lost: the turn is queued again.
+
+    ``counts``: against what a turn may crash; not so when its worker leaves in good order.
+    """
     with transaction.atomic(durable=True):
-        returned = _held(claim).update(status=Turn.Status.QUEUED, lease_until=_lease_end(), partial_text="")
+        returned = _held(claim).update(
+            status=Turn.Status.QUEUED,
+            lease_until=_lease_end(),
+            partial_text="",
+            attempts_left=F("attempts_left") + (0 if counts else 1),
+        )
         if returned:
             nudge(RUN_TURN, claim.turn_id)
     return returned == 1
+
+
+def wait_turn(
+    claim: Claim, *, reason: Turn.WaitReason, message: str, wait_s: float, partial_text: str
+) -> datetime | None:
+    """Let go of a turn until there is an answer, or for ``wait_s`` at most; no worker is bound meanwhile.
+
+    Returns until when (the database's clock); None when the worker was fenced off or someone asked to stop.
+    """
+    until = _from_now(wait_s)
+    with transaction.atomic(durable=True):
+        waiting = _held(claim).filter(stop_requested_at=None)
+        if not waiting.update(
+            status=Turn.Status.WAITING,
+            wait_reason=reason,
+            wait_message=message[:500],
+            resume_at=until,
+            lease_until=_from_now(wait_s + WAKE_MARGIN_S),
+            partial_text=partial_text,
+            attempts_left=F("attempts_left") + 1,  # nothing crashed
+        ):
+            return None
+        if wait_s <= LONGEST_NUDGE_S:
+            nudge(RUN_TURN, claim.turn_id, delay_s=wait_s)
+        return Turn.objects.values_list("resume_at", flat=True).get(id=claim.turn_id)
+
+
+def end_wait(user_id: UUID, turn_id: UUID) -> Turn:
+    """What it waited for is there, or a person will not wait: the turn is queued again.
+
+    Raises ``TurnNotWaitingError``.
+    """
+    turn = queries.get_turn(user_id, turn_id)
+    with transaction.atomic(durable=True):
+        woken = Turn.objects.filter(id=turn.id, status=Turn.Status.WAITING).update(
+            status=Turn.Status.QUEUED, lease_until=_lease_end(), **NOT_WAITING
+        )
+        if not woken:
+            raise TurnNotWaitingError("This message does not wait for anything.")
+        nudge(RUN_TURN, turn_id)
+    return queries.get_turn(user_id, turn_id)
+
+
+def take_waiting(turn_id: UUID) -> Claim | None:
+    """A claim on a turn that waits, to end it; None when it does not wait any more."""
+    with transaction.atomic(durable=True):
+        taken = Turn.objects.filter(id=turn_id, status=Turn.Status.WAITING).update(
+            status=Turn.Status.RUNNING, attempt=F("attempt") + 1, lease_until=_lease_end(), **NOT_WAITING
+        )
+        if taken != 1:
+            return None
+        return Claim(turn_id, Turn.objects.values_list("attempt", flat=True).get(id=turn_id))
 
 
 def wake_overdue() -> int:
     """Nudge again what should have been claimed by now; returns how many turns."""
     overdue = queries.overdue_in_queue()
     with transaction.atomic(durable=True):
-        Turn.objects.filter(id__in=overdue, status=Turn.Status.QUEUED).update(lease_until=_lease_end())
+        Turn.objects.filter(id__in=overdue).exclude(status=Turn.Status.RUNNING).update(
+            lease_until=_lease_end()
+        )
         for turn_id in overdue:
             nudge(RUN_TURN, turn_id)
     return len(overdue)
@@ -278,7 +358,7 @@ def take_over(turn_id: UUID) -> Claim | None:
 
 
 def request_stop(user_id: UUID, turn_id: UUID) -> Turn:
-    """Stop a turn: a queued one at once, a running one as soon as its worker notices; a finished one stays."""
+    """Stop a turn: a queued one at once, another as soon as its worker notices; a finished one stays."""
     with transaction.atomic(durable=True):
         # Ending it counts as an attempt: each has one end, and the readers of its events tell them apart.
         stopped = Turn.objects.filter(user_id=user_id, id=turn_id, status=Turn.Status.QUEUED).update(
@@ -463,8 +543,12 @@ def known_turn(user_id: UUID, idempotency_key: str, digest: str) -> Turn | None:
 
 
 def _lease_end() -> "ExpressionWrapper[CombinedExpression]":
+    return _from_now(get_conf().turn_lease_s)
+
+
+def _from_now(seconds: float) -> "ExpressionWrapper[CombinedExpression]":
     """By the database's clock, so that workers with wrong clocks cannot steal or keep a turn."""
-    return ExpressionWrapper(Now() + timedelta(seconds=get_conf().turn_lease_s), output_field=DateTimeField())
+    return ExpressionWrapper(Now() + timedelta(seconds=seconds), output_field=DateTimeField())
 
 
 def request_digest(place_id: UUID, text: str) -> str:

@@ -293,12 +293,12 @@ def expired_leases() -> list[UUID]:
 
 
 def overdue_in_queue() -> list[UUID]:
-    """Queued turns at the head of an idle conversation that no worker took in time: their nudge seems lost."""
-    busy = Turn.objects.filter(conversation=OuterRef("conversation")).filter(
-        Q(status__in=["running", "waiting"]) | Q(status="queued", seq__lt=OuterRef("seq"))
-    )
+    """Turns that no worker took in time, their nudge seems lost: queued at the head of an idle conversation, or those
+    that waited long enough."""
+    others = Turn.objects.filter(conversation=OuterRef("conversation")).exclude(id=OuterRef("id"))
+    busy = others.filter(Q(status__in=["running", "waiting"]) | Q(status="queued", seq__lt=OuterRef("seq")))
     return list(
-        Turn.objects.filter(status=Turn.Status.QUEUED, lease_until__lte=Now())
+        Turn.objects.filter(status__in=["queued", "waiting"], lease_until__lte=Now())
         .exclude(Exists(busy))
         .order_by("created_at", "id")
         .values_list("id", flat=True)[:100]

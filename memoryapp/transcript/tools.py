@@ -7,11 +7,12 @@ from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from memoryapp.errors import InvalidInputError
 from memoryapp.llm.base import ToolDefinition
 from memoryapp.policies.trust import Origin
+from memoryapp.tooling.base import Arguments, Tool, ToolContext, ToolOutput
 from memoryapp.transcript import queries
 from memoryapp.transcript.models import Message, Turn
 from memoryapp.transcript.search import QUERY_MAX_CHARS, FoundMessage, search_messages
@@ -21,19 +22,18 @@ MAX_TURNS = 10
 QUERY_CHARS = QUERY_MAX_CHARS // 2  # of one question
 ITEM_CHARS = 4_000
 SNIPPET_CHARS = 390  # and an ellipsis on both sides
+MAX_OUTPUT_CHARS = 2 * MAX_TURNS * ITEM_CHARS + 20_000  # each item is cut by itself, so that none is lost
 CUT = "… [cut; {left:,} more characters]"
 _TURNS = re.compile(r"([0-9]{1,9})(?:\s*[-–]\s*([0-9]{1,9}))?")
 
 
-class SearchConversationsArguments(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
+class SearchConversationsArguments(Arguments):
     query: Annotated[str, Field(max_length=QUERY_CHARS)] = ""
     turns: Annotated[str, Field(max_length=30)] = ""
     limit: Annotated[int, Field(ge=1, le=MAX_ITEMS)] = 5
 
 
-SEARCH_CONVERSATIONS = ToolDefinition(
+_DEFINITION = ToolDefinition(
     name="search_conversations",
     description=(
         "Look up what was said earlier, word for word: by the user or by you, in this conversation (also before the "
@@ -82,45 +82,48 @@ class _Said:
     text: str
 
 
-def run_search_conversations(
-    arguments: SearchConversationsArguments, *, user_id: UUID, conversation_id: UUID, may_search_others: bool
-) -> tuple[str, Origin]:
-    """The result as JSON text, and the weakest origin in it: what the assistant said is only inferred.
+def run_search_conversations(arguments: SearchConversationsArguments, context: ToolContext) -> ToolOutput:
+    """``items``: what was said. The origin is the weakest in it: what the assistant said is only inferred.
 
     Only what is on the shown branch; of a query's results, nothing of the turns being answered, which the prompt holds.
     """
     query = arguments.query.strip()
     if bool(query) == bool(arguments.turns.strip()):
         raise InvalidInputError("Give either a query or turns, not both and not neither.")
-    said = (
-        _found(query, arguments.limit, user_id, conversation_id, may_search_others=may_search_others)
-        if query
-        else _read(arguments.turns, user_id, conversation_id)
-    )
+    said = _found(query, arguments.limit, context) if query else _read(arguments.turns, context)
     origin = (
         Origin.MODEL_INFERRED
         if any(item.who == Message.Role.ASSISTANT for item in said)
         else Origin.USER_TYPED
     )
-    return json.dumps({"items": [_item(item) for item in said]}, ensure_ascii=False), origin
+    content = json.dumps({"items": [_item(item) for item in said]}, ensure_ascii=False)
+    looked_up = query or f"turns {arguments.turns}"
+    return ToolOutput(content, origin=origin, done=f"searched conversations: {looked_up}")
 
 
-def _found(
-    query: str, limit: int, user_id: UUID, conversation_id: UUID, *, may_search_others: bool
-) -> list[_Said]:
-    live = set(
-        queries.turns(user_id, conversation_id).filter(status__in=Turn.LIVE).values_list("seq", flat=True)
-    )
+SEARCH_CONVERSATIONS = Tool(
+    _DEFINITION,
+    SearchConversationsArguments,
+    run_search_conversations,
+    timeout_s=None,
+    max_output_chars=MAX_OUTPUT_CHARS,
+)
+
+
+def _found(query: str, limit: int, context: ToolContext) -> list[_Said]:
+    here = context.conversation_id
+    answered = queries.turns(context.user_id, here).filter(status__in=Turn.LIVE)
+    live = set(answered.values_list("seq", flat=True))
     hits = search_messages(
-        user_id,
+        context.user_id,
         query,
         limit=limit + len(live),  # of a turn being answered there is the user's message only
-        conversation_id=None if may_search_others else conversation_id,
+        conversation_id=None if context.may_search_others else here,
         only_current=True,
         snippet_chars=SNIPPET_CHARS,
     )
-    news = [hit for hit in hits if not (hit.conversation_id == conversation_id and hit.seq in live)]
-    return [_of_hit(hit, conversation_id) for hit in news[:limit]]
+    news = [hit for hit in hits if not (hit.conversation_id == here and hit.seq in live)]
+    return [_of_hit(hit, here) for hit in news[:limit]]
 
 
 def _of_hit(hit: FoundMessage, conversation_id: UUID) -> _Said:
@@ -134,10 +137,10 @@ def _of_hit(hit: FoundMessage, conversation_id: UUID) -> _Said:
     )
 
 
-def _read(asked: str, user_id: UUID, conversation_id: UUID) -> list[_Said]:
+def _read(asked: str, context: ToolContext) -> list[_Said]:
     first, last = _range(asked)
-    conversation = queries.get_conversation(user_id, conversation_id)
-    turns = queries.turns(user_id, conversation_id).filter(seq__gte=first, seq__lte=last)
+    conversation = queries.get_conversation(context.user_id, context.conversation_id)
+    turns = queries.turns(context.user_id, context.conversation_id).filter(seq__gte=first, seq__lte=last)
     if not turns:
         raise InvalidInputError(
             f"There is no such turn: this conversation has turns 1-{conversation.last_seq}."

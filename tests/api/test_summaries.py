@@ -58,7 +58,7 @@ def test_a_version_is_asked_for_and_made_in_the_background(
     api, path, world, monkeypatch, django_capture_on_commit_callbacks
 ):
     sent = []
-    monkeypatch.setattr("memoryapp.nudges._send", lambda name, row_id: sent.append((name, row_id)))
+    monkeypatch.setattr("memoryapp.nudges._send", lambda name, row_id, **_: sent.append((name, row_id)))
 
     with django_capture_on_commit_callbacks(execute=True):
         answers = [send(api, "POST", f"{path}/summaries", body) for body in ({}, {"again": True})]

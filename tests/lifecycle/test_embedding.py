@@ -207,7 +207,7 @@ def test_nor_does_a_broker_that_answers_nonsense_reach_who_sent_it(alice, monkey
 @COMMITTED
 def test_nothing_is_sent_for_a_statement_that_was_not_kept(alice, monkeypatch):
     sent = []
-    monkeypatch.setattr("memoryapp.nudges._send", lambda *call: sent.append(call))
+    monkeypatch.setattr("memoryapp.nudges._send", lambda *call, **_: sent.append(call))
     monkeypatch.setattr(longterm, "_write_version", lambda *_, **__: 1 / 0)
 
     with pytest.raises(ZeroDivisionError):

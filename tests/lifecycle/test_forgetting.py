@@ -5,7 +5,9 @@ import json
 import pytest
 from django.utils import timezone
 
+from memoryapp.longterm import experiences
 from memoryapp.longterm import operations as longterm
+from memoryapp.longterm.experiences import Lesson
 from memoryapp.longterm.models import Experience, Memory
 from memoryapp.policies.trust import Origin
 from memoryapp.scratchpad import operations as scratchpad
@@ -16,6 +18,10 @@ from tests.longterm.saying import live, remember
 from tests.turns import post
 
 STATEMENT = 'I call it "my <big> fig tree"'
+
+
+def open_run_again(run: Run) -> Run:
+    return scratchpad.open_run(user_id=run.user_id, turn_id=run.turn_id, goal=run.goal, attempt=run.attempt)
 
 
 def open_run(user, goal: str = "Help me", *, attempt: int = 1) -> Run:
@@ -133,7 +139,7 @@ def test_a_run_that_starts_over_afterwards_leaves_its_record(alice):
     run = open_run(alice)
     forget(memory)
 
-    scratchpad.start_over(run, attempt=1)
+    open_run_again(run)
     close(run)
 
     assert Run.objects.get() == run
@@ -146,17 +152,10 @@ def test_what_such_a_run_taught_goes_with_it_also_when_its_record_is_gone(alice,
     step(run, done=f"added: {STATEMENT}")
     close(run)
     for owner, worked in ((run, f"added: {STATEMENT}"), (open_run(alice), "6 * 7")):
-        longterm.record_experience(
-            user_id=alice.id,
-            run_id=owner.id,
-            goal="Help me",
-            tools=[],
-            outcome=Experience.Outcome.SUCCEEDED,
-            worked=worked,
-            avoid="",
-            origin=Origin.MODEL_INFERRED,
-            now=timezone.now(),
+        lesson = Lesson(
+            goal=f"Help me: {worked}", tools=(), worked=worked, avoid="", origin=Origin.MODEL_INFERRED
         )
+        experiences.record(alice.id, lesson, run_id=owner.id, epoch_at_start=0, now=timezone.now())
     if not is_recorded:
         Run.objects.filter(id=run.id).delete()
 

@@ -149,7 +149,7 @@ def test_passing_failures_are_retried_and_then_named(
     assert len(patience.waits_s) == 3
 
 
-def test_waits_are_announced_and_double(server: ModelServer, model: ClaudeModel) -> None:
+def test_waits_are_announced_and_grow(server: ModelServer, model: ClaudeModel) -> None:
     server.script(*[fails(529, "overloaded_error")] * 3)
     patience = Patience()
 
@@ -158,11 +158,20 @@ def test_waits_are_announced_and_double(server: ModelServer, model: ClaudeModel)
     waits = [event for event in events if isinstance(event, Retrying)]
     assert waits == [
         Retrying(0.5, "model_overloaded", 1),
-        Retrying(1.0, "model_overloaded", 2),
-        Retrying(2.0, "model_overloaded", 3),
+        Retrying(4.0, "model_overloaded", 2),
+        Retrying(32.0, "model_overloaded", 3),
     ]
-    assert patience.waits_s == [0.5, 1.0, 2.0]
+    assert patience.waits_s == [0.5, 4.0, 32.0]
     assert completed(events).text == "You said: Good morning"
+
+
+def test_another_thread_goes_on_counting(server: ModelServer, model: ClaudeModel) -> None:
+    server.script(*[fails(529, "overloaded_error")] * 2)
+    stream = model.stream(say(), Patience(), failed_attempts=2)
+
+    assert next(stream) == Retrying(32.0, "model_overloaded", 3)
+    with pytest.raises(Overloaded):
+        next(stream)
 
 
 def test_asked_wait_is_kept(server: ModelServer) -> None:

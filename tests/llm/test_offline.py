@@ -27,7 +27,6 @@ from memoryapp.llm.base import (
 )
 from memoryapp.llm.errors import Cancelled, ContextTooLong
 from memoryapp.llm.offline import OfflineModel
-from memoryapp.llm.offline.questions import OVERVIEW_QUERIES
 from tests.llm.contract import ChatModelContract, Harness, completed
 
 MODEL = OfflineModel(delay_s=0)
@@ -51,6 +50,8 @@ TOOLS = (
     tool("current_time"),
     tool("calculate", expression=WORDS),
     tool("send_mail", to=WORDS),
+    tool("list_facts", limit={"type": "integer"}),
+    tool("roll_dice", sides={"type": "integer"}),
 )
 TEA = {
     "id": "1",
@@ -316,24 +317,58 @@ def test_overview_lists_what_was_recalled():
     assert "[Memory](/memory/)" in reply
 
 
-def test_overview_asks_for_one_kind_of_fact_at_a_time_and_lists_each_find_once():
-    tools = Tools({"recall": {"memories": [{"statement": "I work as a nurse."}]}})
+def test_overview_lists_the_facts_and_each_once():
+    tools = Tools(
+        {"list_facts": {"memories": [{"statement": "I work as a nurse."}, {"statement": NAME["statement"]}]}}
+    )
 
     reply = tools.run(said("What do you remember about me?", NAME))
 
-    assert [use.name for use in tools.called] == ["recall"] * len(OVERVIEW_QUERIES)
-    assert "My name is Ana." in reply
+    assert [use.name for use in tools.called] == ["list_facts"]
+    assert reply.count("My name is Ana.") == 1
     assert reply.count("I work as a nurse.") == 1
     assert "everything I remember is on the [Memory](/memory/) page" in reply
 
 
-def test_an_overview_whose_searches_fail_says_so_once():
-    tools = Tools({"recall": {"message": "The index is down."}}, failing=frozenset({"recall"}))
+def test_an_overview_whose_listing_fails_says_so():
+    tools = Tools({"list_facts": {"message": "The index is down."}}, failing=frozenset({"list_facts"}))
 
     reply = tools.run(said("Who am I to you?", NAME))
 
     assert reply.count("The index is down.") == 1
     assert "My name is Ana." in reply
+
+
+@pytest.mark.parametrize(
+    ("words", "arguments"),
+    [
+        ("Use roll_dice", {}),
+        ("use the tool `roll_dice`.", {}),
+        ('Use roll_dice {"sides": 6}', {"sides": 6}),
+        ('use roll_dice with {"sides": 6}.', {"sides": 6}),
+    ],
+)
+def test_a_tool_that_is_named_is_used_and_its_answer_quoted(words, arguments):
+    tools = Tools({"roll_dice": {"rolled": 4}})
+
+    reply = tools.run(said(words))
+
+    assert [(use.name, dict(use.input)) for use in tools.called] == [("roll_dice", arguments)]
+    assert reply == 'roll_dice answered:\n\n```\n{"rolled": 4}\n```'
+
+
+@pytest.mark.parametrize("words", ["Use roll_dice [1]", 'Use roll_dice {"sides": }', "Use fly_plane"])
+def test_a_tool_that_is_not_there_or_not_asked_for_in_json_is_not_used(words):
+    tools = Tools()
+
+    assert "roll_dice answered" not in tools.run(said(words))
+    assert tools.called == []
+
+
+def test_a_named_tool_that_fails_says_why():
+    tools = Tools({"roll_dice": {"message": "The user said no."}}, failing=frozenset({"roll_dice"}))
+
+    assert tools.run(said("Use roll_dice")) == "I could not use roll_dice: The user said no."
 
 
 @pytest.mark.parametrize("block", ["not json", "{}", "[1, null, {}]", '[{"statement": 3}]', "[" * 5_000])

@@ -8,14 +8,16 @@ from django.utils import timezone
 
 from memoryapp.errors import NotFoundError
 from memoryapp.llm.base import Usage
+from memoryapp.policies.limits import Limits
 from memoryapp.scratchpad import operations as scratchpad
 from memoryapp.scratchpad import queries
 from memoryapp.scratchpad.models import Checkpoint, Run, Step
-from memoryapp.scratchpad.operations import FencedOffError, StepRecord
+from memoryapp.scratchpad.operations import FencedOffError, Spending, StepRecord
 from memoryapp.scratchpad.pad import Pad, from_json
 from memoryapp.transcript import conversations
 from tests.turns import COMMITTED, at_once, post
 
+LIMITS = Limits(model_calls=20, tokens=5_000, seconds=60)
 DELTA = [{"role": "user", "blocks": [{"type": "text", "text": "hi"}]}]
 
 
@@ -45,7 +47,9 @@ def record(
 
 def keep(run: Run, number: int, *, attempt=1, delta=DELTA, usage=None, taint="user_typed") -> None:
     pad = Pad(goal=run.goal).with_done(f"round {number}")
-    scratchpad.checkpoint(run, number=number, delta=delta, pad=pad, taint=taint, usage=usage, attempt=attempt)
+    scratchpad.checkpoint(
+        run, number=number, delta=delta, pad=pad, taint=taint, spending=Spending(usage), attempt=attempt
+    )
 
 
 def test_a_new_run_starts_with_its_goal_and_nothing_else(alice):
@@ -75,9 +79,9 @@ def test_a_later_attempt_takes_over_the_run_as_it_stands(alice):
         lambda run: record(run, "b"),
         lambda run: keep(run, 1),
         lambda run: open_run(run.user, run.turn, attempt=1),
-        lambda run: scratchpad.start_over(run, attempt=1),
+        lambda run: scratchpad.go_on(run, attempt=1, limits=LIMITS),
     ],
-    ids=["step", "checkpoint", "open", "start over"],
+    ids=["step", "checkpoint", "open", "go on"],
 )
 def test_an_attempt_that_lost_its_turn_writes_nothing(alice, write):
     run = open_run(alice)
@@ -125,8 +129,6 @@ def test_steps_are_numbered_in_order(alice):
         record(run, name)
 
     assert [(step.number, step.tool_use_id) for step in queries.steps(run)] == [(1, "a"), (2, "b"), (3, "c")]
-    assert queries.step_of_tool_use(run, "b").number == 2
-    assert queries.step_of_tool_use(run, "z") is None
 
 
 def test_the_pad_is_kept_with_the_step(alice):
@@ -138,9 +140,9 @@ def test_the_pad_is_kept_with_the_step(alice):
 
 
 def test_a_long_observation_is_cut_and_says_so(alice):
-    step = record(open_run(alice), "a", observation="x" * 25_000)
+    step = record(open_run(alice), "a", observation="x" * 205_000)
 
-    assert step.observation == "x" * 20_000 + "\n… 5,000 characters more were dropped."
+    assert step.observation == "x" * 200_000 + "\n… 5,000 characters more were dropped."
 
 
 def test_an_observation_may_hold_anything(alice):
@@ -188,22 +190,33 @@ def test_a_finished_run_counts_its_last_call(alice):
     keep(run, 1, usage=Usage(input_tokens=10, output_tokens=3))
 
     usage = Usage(input_tokens=5, output_tokens=2)
-    scratchpad.close_run(run.turn_id, attempt=1, status=Run.Status.COMPLETED, usage=usage)
+    scratchpad.close_run(run.turn_id, attempt=1, status=Run.Status.COMPLETED, spending=Spending(usage))
 
     run.refresh_from_db()
     assert (run.status, run.model_calls, run.input_tokens, run.output_tokens) == ("completed", 2, 15, 5)
     assert run.finished_at
 
 
-def test_a_retry_by_a_person_starts_from_nothing(alice):
+def test_a_run_that_a_person_lets_go_on_keeps_its_steps_and_is_judged_anew(alice):
     run = open_run(alice)
     record(run, "a")
     keep(run, 0)
 
-    scratchpad.start_over(run, attempt=1)
+    scratchpad.go_on(run, attempt=1, limits=LIMITS)
 
     run.refresh_from_db()
-    assert (list(queries.steps(run)), queries.checkpoints(run)) == ([], [])
+    assert ([step.tool_use_id for step in queries.steps(run)], run.judged_from) == (["a"], 1)
+    assert run.limits == LIMITS.to_json()
+
+
+def test_a_run_without_steps_starts_over_when_a_person_lets_it_go_on(alice):
+    run = open_run(alice)
+    keep(run, 0)
+
+    scratchpad.go_on(run, attempt=1, limits=LIMITS)
+
+    run.refresh_from_db()
+    assert queries.checkpoints(run) == []
     assert from_json(run.pad) == Pad(goal="Plan the trip")
 
 
@@ -217,7 +230,6 @@ def test_nothing_of_one_run_enters_another(alice):
 
     assert from_json(second.pad) == Pad(goal="Plan the trip")
     assert (list(queries.steps(second)), queries.checkpoints(second)) == ([], [])
-    assert queries.step_of_tool_use(second, "a") is None
     assert record(second, "a").number == 1
 
 

@@ -4,7 +4,7 @@ import re
 from contextlib import suppress
 from uuid import uuid4
 
-from chat.tools import definitions
+from chat.tools import toolbox
 from memoryapp.context import assembly
 from memoryapp.errors import NotFoundError
 from memoryapp.lifecycle import compaction
@@ -61,7 +61,7 @@ def told(conversation) -> list[int]:
         conversation,
         before_seq=conversation.last_seq + 1,
         run=[ModelMessage("user", (Text("next"),))],
-        tools=definitions(use_memory=False, save_memory=False),
+        tools=toolbox(use_memory=False, save_memory=False).definitions,
         model="m",
         limits=ModelLimits(window_tokens=1_000_000, max_output_tokens=1_000),
     )

@@ -15,6 +15,7 @@ from memoryapp.transcript.tools import (
     SearchConversationsArguments,
     run_search_conversations,
 )
+from tests.tool_contexts import tool_context
 from tests.turns import claim, post, start
 
 pytestmark = pytest.mark.django_db
@@ -27,13 +28,9 @@ def said(user, text, reply, conversation):
 
 
 def look_up(user, conversation, *, may_search_others=True, **arguments):
-    content, origin = run_search_conversations(
-        SearchConversationsArguments.model_validate(arguments),
-        user_id=user.id,
-        conversation_id=conversation.id,
-        may_search_others=may_search_others,
-    )
-    return json.loads(content)["items"], origin
+    context = tool_context(user.id, conversation_id=conversation.id, may_search_others=may_search_others)
+    output = run_search_conversations(SearchConversationsArguments.model_validate(arguments), context)
+    return json.loads(output.content)["items"], output.origin
 
 
 def test_a_query_finds_what_was_said_here_and_elsewhere(alice):
@@ -191,6 +188,6 @@ def test_arguments_have_bounds(arguments):
 
 
 def test_the_definition_names_the_arguments():
-    properties = SEARCH_CONVERSATIONS.input_schema["properties"]
+    properties = SEARCH_CONVERSATIONS.definition.input_schema["properties"]
 
     assert set(properties) == set(SearchConversationsArguments.model_fields)

@@ -44,8 +44,11 @@ class OfflineModel:
     def __init__(self, *, delay_s: float = 0.015) -> None:
         self._delay_s = delay_s
 
-    def stream(self, request: ModelRequest, cancellation: Cancellation) -> Iterator[StreamEvent]:
-        """As the protocol says; raises ``ContextTooLong`` as a real model does."""
+    def stream(
+        self, request: ModelRequest, cancellation: Cancellation, *, failed_attempts: int = 0
+    ) -> Iterator[StreamEvent]:
+        """As the protocol says; it has nothing to wait for. Raises ``ContextTooLong`` as a real model does."""
+        del failed_attempts
         _refuse_if_set(cancellation, timeout_s=0)
         input_tokens = self.count_tokens(request)
         window_tokens = self.limits(request.model).window_tokens

@@ -17,6 +17,7 @@ WHAT_I_CAN = f"""I am Strata's built-in responder, not a language model. I can:
 - **recall** it in any later conversation: *What do I usually drink?*
 - tell the **time and date**: *What time is it?*
 - **calculate**: *What is 17 × 23?*
+- use any other **tool** of this chat by its name: *Use roll_dice {{"sides": 6}}*
 - stream something long to try the chat with: *Count to 200*, *Tell me a long story*, *Show me markdown*
 
 What I remember is yours to see, correct and delete on the {MEMORY_PAGE} page. {_CONNECT}"""

@@ -16,7 +16,7 @@ from memoryapp.llm.offline.statements import PASTED_CHARS, is_question
 
 _NONE = frozenset[str]()
 ANSWERS_SHOWN = 3
-OVERVIEW_SHOWN = 10
+OVERVIEW_SHOWN = 20  # as many as its tool lists at once
 _QUESTIONS_PER_MESSAGE = 3
 # Recall's confidence is calibrated: from here on an item is more likely an answer than not.
 _CONFIDENT = 0.5
@@ -40,18 +40,6 @@ _OVERVIEW = re.compile(
     r"|(?:who am i(?: to you| for you)?|(?:do|did) you (?:know|remember) (?:me|who i am)"
     r"|tell me (?:who i am|about (?:me|myself)))[\s?.!]*$",
     re.IGNORECASE,
-)
-# Recall answers questions and cannot list. Each of these finds one kind of fact that people tell first (measured
-# with the bundled embedder: a question about several at once finds none of them).
-OVERVIEW_QUERIES = (
-    "What is my name?",
-    "Where do I live?",
-    "What is my job?",
-    "What do I usually drink?",
-    "What do I eat?",
-    "What is my favourite thing?",
-    "How should you answer me?",
-    "What appointments do I have?",
 )
 _NARROWED = re.compile(r"\b(?:about (?!me\b|us\b|myself\b)|my|our)\b", re.IGNORECASE)
 _ASKS_TO_TELL = re.compile(

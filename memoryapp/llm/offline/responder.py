@@ -14,7 +14,6 @@ from memoryapp.llm.offline import phrases
 from memoryapp.llm.offline.phrases import MEMORY_PAGE
 from memoryapp.llm.offline.prompt import Call, Prompt, Recalled, decoded, recalled_items
 from memoryapp.llm.offline.questions import (
-    OVERVIEW_QUERIES,
     OVERVIEW_SHOWN,
     Questions,
     find_questions,
@@ -23,6 +22,11 @@ from memoryapp.llm.offline.questions import (
 from memoryapp.llm.offline.statements import Findings, Statement, find_statements
 
 _QUERY_CHARS = 500
+_SHOWN_CHARS = 2_000  # of what a tool answered
+_NAMED = re.compile(
+    r"\s*use (?:the )?(?:tool )?`?(?P<tool>[A-Za-z0-9_-]{1,64})`?(?: with)?\s*(?P<arguments>\{.*\})?\s*\.?\s*",
+    re.DOTALL | re.IGNORECASE,
+)
 _TOLD_BY = {
     "user_typed": "You told me",
     "user_confirmed": "You told me",
@@ -67,6 +71,8 @@ def respond(prompt: Prompt) -> Reply:
         return Reply(phrases.FORGET)
     if phrase := phrases.set_phrase(prompt.words):
         return Reply(phrase)
+    if named := _named_tool(prompt):
+        return Reply(_told_result(prompt.calls[-1])) if prompt.calls else Reply(calls=(named,))
     findings, questions = find_statements(prompt.words), find_questions(prompt.words)
     calls = () if prompt.calls else tuple(_planned(prompt, findings, questions))
     if calls:
@@ -83,10 +89,31 @@ def _planned(prompt: Prompt, findings: Findings, questions: Questions) -> Iterat
     # Recall has run before this call already; asking again pays only when it brought nothing.
     if questions.about_memory and not prompt.recalled:
         wanted.append(PlannedCall("recall", {"query": " ".join(questions.about_memory)[:_QUERY_CHARS]}))
-    # Not beside statements to keep: all of it together could use up the steps of a run.
-    if questions.asks_overview and not findings.statements:
-        wanted += [PlannedCall("recall", {"query": query}) for query in OVERVIEW_QUERIES]
+    if questions.asks_overview:
+        wanted.append(PlannedCall("list_facts", {"limit": OVERVIEW_SHOWN}))
     yield from (call for call in wanted if call.name in prompt.offered)
+
+
+def _named_tool(prompt: Prompt) -> PlannedCall | None:
+    """A tool that the words name, to try it by hand: ``use roll_dice {"sides": 6}``."""
+    named = _NAMED.fullmatch(prompt.words)
+    arguments = decoded(named["arguments"] or "{}") if named else None
+    if named is None or named["tool"] not in prompt.offered or not isinstance(arguments, dict):
+        return None
+    return PlannedCall(named["tool"], arguments)
+
+
+def _told_result(call: Call) -> str:
+    if _failed(call):
+        return _failure(f"use {call.use.name}", call.result)
+    assert call.result is not None
+    return f"{call.use.name} answered:\n\n{_quoted(call.result.content)}"
+
+
+def _quoted(text: str) -> str:
+    """As a block of code, which nothing in the text can end."""
+    fence = "`" * (max(map(len, re.findall("`+", text)), default=2) + 1)
+    return f"{fence}\n{text[:_SHOWN_CHARS]}\n{fence}"
 
 
 def _remember_input(statement: Statement) -> dict[str, str]:
@@ -109,10 +136,11 @@ def _parts(prompt: Prompt, findings: Findings, questions: Questions) -> Iterator
         yield from _told_time(prompt)
     yield from _results_of_sums(prompt, questions)
     recalled = prompt.recalled or _recalled_by_tool(prompt)
-    failed = (call.result for call in _made(prompt, "recall") if _failed(call))
+    searches = [*_made(prompt, "recall"), *_made(prompt, "list_facts")]
+    failed = (call.result for call in searches if _failed(call))
     yield from dict.fromkeys(_failure("search my memory", result) for result in failed)
     if questions.asks_overview:
-        yield _overview(_each_once((*prompt.recalled, *_recalled_by_tool(prompt))))
+        yield _overview(_each_once((*prompt.recalled, *_recalled_by_tool(prompt, "list_facts"))))
     if not any(_failed(call) for call in _made(prompt, "recall")):
         yield from _answers(questions.about_memory, recalled)
 
@@ -222,10 +250,10 @@ def _results_of_sums(prompt: Prompt, questions: Questions) -> Iterator[str]:
 # --- what is remembered
 
 
-def _recalled_by_tool(prompt: Prompt) -> tuple[Recalled, ...]:
+def _recalled_by_tool(prompt: Prompt, name: str = "recall") -> tuple[Recalled, ...]:
     return tuple(
         item
-        for call in _made(prompt, "recall")
+        for call in _made(prompt, name)
         if call.result is not None and not call.result.is_error
         for item in recalled_items(decoded(call.result.content))
     )
