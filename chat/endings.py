@@ -1,11 +1,19 @@
-"""How a turn ends: its row in one transaction, then the run's record, the readers and the background work."""
+"""How a worker lets go of a turn: it ends, waits, or is handed over.
+
+Its row changes in one transaction, then the run's record, the readers and the background work.
+"""
+
+from contextlib import suppress
 
 from chat import events
 from chat.progress import Progress
-from memoryapp.llm.base import ModelReply, Usage
+from chat.waits import MustWait
+from memoryapp.llm.base import ModelReply
 from memoryapp.nudges import AFTER_TURN, nudge
 from memoryapp.scratchpad import operations as scratchpad
+from memoryapp.scratchpad import pad as pads
 from memoryapp.scratchpad.models import Run
+from memoryapp.scratchpad.operations import NOTHING_SPENT, Spending
 from memoryapp.transcript import operations as transcript
 from memoryapp.transcript import queries
 from memoryapp.transcript.models import Turn
@@ -38,39 +46,99 @@ def end_completed(progress: Progress, reply: ModelReply) -> None:
             reported_tokens=reply.usage.total_input_tokens,
         ),
     ):
-        _close(claim, Turn.Status.COMPLETED, usage=reply.usage)
+        _close(claim, Turn.Status.COMPLETED, spending=progress.spending(reply.usage))
 
 
-def end_cancelled(claim: Claim, said: str) -> None:
+def end_stopped_at_limit(progress: Progress, *, code: str, message: str) -> None:
+    """End a turn whose run may go no further, with what it found and what it would have done next."""
+    found = pads.told(progress.pad)
+    if found:
+        progress.say(f"\n\n{found}" if progress.said.strip() else found)
+    end_failed(progress.claim, progress.said, code=code, message=message, progress=progress)
+
+
+def end_cancelled(claim: Claim, said: str, *, progress: Progress | None = None) -> None:
     """End a turn that someone stopped, with what was said until then."""
-    if transcript.fail_turn(claim, status=Turn.Status.CANCELLED, partial_text=said):
-        _close(claim, Turn.Status.CANCELLED)
+    usage = progress.usage if progress else None
+    if transcript.fail_turn(claim, status=Turn.Status.CANCELLED, partial_text=said, usage=usage):
+        _close(claim, Turn.Status.CANCELLED, spending=_time_of(progress))
 
 
-def end_failed(claim: Claim, said: str, *, code: str, message: str) -> None:
+def end_failed(claim: Claim, said: str, *, code: str, message: str, progress: Progress | None = None) -> None:
     """End a turn that cannot be answered as things stand; its person sees the message and may try again."""
-    if transcript.fail_turn(claim, status=Turn.Status.FAILED, partial_text=said, code=code, message=message):
-        _close(claim, Turn.Status.FAILED)
+    if transcript.fail_turn(
+        claim,
+        status=Turn.Status.FAILED,
+        partial_text=said,
+        code=code,
+        message=message,
+        usage=progress.usage if progress else None,
+    ):
+        _close(claim, Turn.Status.FAILED, spending=_time_of(progress))
 
 
-def end_interrupted(claim: Claim, said: str) -> None:
+def end_interrupted(
+    claim: Claim, said: str, *, message: str = "The server that was writing it stopped."
+) -> None:
     """End a turn whose worker was lost after its reader had seen part of the reply."""
     ended = transcript.fail_turn(
-        claim,
-        status=Turn.Status.INTERRUPTED,
-        partial_text=said,
-        code="worker_lost",
-        message="The server that was writing it stopped.",
+        claim, status=Turn.Status.INTERRUPTED, partial_text=said, code="worker_lost", message=message
     )
     if ended:
         _close(claim, Turn.Status.INTERRUPTED)
 
 
-def _close(claim: Claim, status: Turn.Status, *, usage: Usage | None = None) -> None:
+def end_waiting(progress: Progress, wait: MustWait) -> None:
+    """Let go of a turn until it can go on; nothing that was said is lost meanwhile."""
+    claim = progress.claim
+    _note_wait(progress, model_failures=wait.model_failures)
+    until = transcript.wait_turn(
+        claim,
+        reason=wait.reason,
+        message=wait.message,
+        wait_s=wait.wait_s,
+        partial_text=progress.said,
+    )
+    if until is None:  # someone asked to stop meanwhile, or it is another worker's
+        end_cancelled(claim, progress.said, progress=progress)
+        return
+    progress.publish(
+        {"type": "waiting", "reason": wait.reason, "text": wait.message, "until": until.isoformat()}
+    )
+
+
+def end_handed_over(claim: Claim, progress: Progress | None) -> None:
+    """Give the turn back to the others, unless its reader saw words that nobody else could say again."""
+    if progress and progress.said[progress.settled_chars :].strip():
+        end_interrupted(claim, progress.said, message="The server was restarted while it was written.")
+        return
+    if progress:
+        _note_wait(progress, model_failures=progress.run.model_failures)
+    transcript.hand_back(claim, counts=False)
+
+
+def _note_wait(progress: Progress, *, model_failures: int) -> None:
+    with suppress(scratchpad.FencedOffError):  # then it is for another worker to say what becomes of the turn
+        scratchpad.note_wait(
+            progress.run,
+            model_failures=model_failures,
+            active_ms=progress.active_ms,
+            attempt=progress.claim.attempt,
+        )
+
+
+def _time_of(progress: Progress | None) -> Spending:
+    return progress.spending() if progress else NOTHING_SPENT
+
+
+def _close(claim: Claim, status: Turn.Status, *, spending: Spending = NOTHING_SPENT) -> None:
     """After the commit: the run's record, the readers, and the background work."""
     ended = {Turn.Status.COMPLETED: Run.Status.COMPLETED, Turn.Status.CANCELLED: Run.Status.CANCELLED}
     scratchpad.close_run(
-        claim.turn_id, attempt=claim.attempt, status=ended.get(status, Run.Status.FAILED), usage=usage
+        claim.turn_id,
+        attempt=claim.attempt,
+        status=ended.get(status, Run.Status.FAILED),
+        spending=spending,
     )
     events.publish(claim.turn_id, {"type": "end", "status": status}, attempt=claim.attempt)
     nudge(AFTER_TURN, claim.turn_id)

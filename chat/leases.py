@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from django.db import Error, connection
 
+from chat.draining import drain
 from memoryapp.conf import get_conf
 from memoryapp.llm.base import Cancellation
 from memoryapp.transcript import operations as transcript
@@ -80,7 +81,7 @@ class LeaseKeeper:
     def _look_after(self, held: list[_Held]) -> None:
         stopped = queries.is_stop_requested([item.claim.turn_id for item in held])
         for item in held:
-            if item.claim.turn_id in stopped:
+            if item.claim.turn_id in stopped or drain.is_overdue:
                 item.cancellation.set()
             if time.monotonic() >= item.renew_at:
                 if not transcript.renew_lease(item.claim, partial_text=item.partial_text()):

@@ -13,9 +13,12 @@ from django.db import connections
 
 from chat import events
 from chat.endings import end_cancelled, end_interrupted
+from chat.window import messages_of, said_in
 from memoryapp.conf import get_conf
+from memoryapp.scratchpad import queries as runs
 from memoryapp.transcript import operations as transcript
 from memoryapp.transcript import queries
+from memoryapp.transcript.models import Turn
 
 logger = logging.getLogger(__name__)
 
@@ -47,7 +50,10 @@ def _reap_for_ever() -> None:
 
 
 def _take_over(turn_id: UUID) -> None:
-    """Nothing shown and attempts left: run it again. Else end it, keeping what its reader has seen."""
+    """Nothing lost and attempts left: run it again. Else end it, keeping what its reader has seen.
+
+    What a checkpoint holds is said again by whoever goes on; words of a call that was not finished are not.
+    """
     claim = transcript.take_over(turn_id)
     if claim is None:
         return
@@ -57,7 +63,13 @@ def _take_over(turn_id: UUID) -> None:
     logger.warning("Turn %s lost its worker in attempt %s.", turn_id, lost_attempt)
     if turn.stop_requested_at:
         end_cancelled(claim, seen)
-    elif seen or turn.attempts_left == 0:
+    elif turn.attempts_left == 0 or seen.strip() != _settled(turn):
         end_interrupted(claim, seen)
     else:
         transcript.hand_back(claim)
+
+
+def _settled(turn: Turn) -> str:
+    """What the run's checkpoints hold of what its reader has seen."""
+    run = runs.run_of_turn(turn.user_id, turn.id)
+    return said_in(messages_of(runs.checkpoints(run))).strip() if run else ""

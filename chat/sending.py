@@ -1,13 +1,18 @@
 """What the browser and the API do alike with turns and whole conversations."""
 
 from collections.abc import Collection
+from contextlib import suppress
 from datetime import datetime
 from uuid import UUID
 
 from chat import events
-from chat.tools import definitions, tools_of
+from chat.endings import end_cancelled
+from chat.progress import allowance, spent_by
+from chat.tools import toolbox, tools_of
 from memoryapp.accounts.models import User
+from memoryapp.conf import get_conf
 from memoryapp.context import assembly
+from memoryapp.scratchpad import approvals
 from memoryapp.scratchpad import operations as scratchpad
 from memoryapp.scratchpad import queries as runs
 from memoryapp.transcript import branches, conversations, queries
@@ -39,7 +44,7 @@ def open_chat(
 ) -> Turn:
     """The first message of a new conversation. Raises what ``post`` raises."""
     remembers = not is_temporary
-    tools = definitions(use_memory=remembers, save_memory=remembers)
+    tools = toolbox(use_memory=remembers, save_memory=remembers).definitions
     assembly.require_fitting(user.id, None, text, tools=tools)
     return transcript.open_conversation(
         user, text=text, idempotency_key=idempotency_key, now=now, is_temporary=is_temporary
@@ -59,21 +64,65 @@ def answer_again(user: User, turn_id: UUID, *, idempotency_key: str, now: dateti
 
 
 def retry(user: User, turn_id: UUID) -> Turn:
-    """Answer an ended turn afresh: its run starts over, and readers skip the events of earlier attempts."""
+    """Answer an ended turn after all: its run goes on from its last step, with a fresh allowance.
+
+    Readers skip the events of earlier attempts.
+    """
     turn = queries.get_turn(user.id, turn_id)
     transcript.require_retryable(turn)
-    run = runs.run_of_turn(user.id, turn_id)
-    if run:
-        scratchpad.start_over(run, attempt=turn.attempt)
+    _allow_more(turn)
     return transcript.retry_turn(user.id, turn_id)
 
 
+def decide(
+    user: User,
+    turn_id: UUID,
+    tool_use_id: str,
+    *,
+    approve: bool,
+    nonce: str | None,
+    always: bool = False,
+    reason: str = "",
+) -> Turn:
+    """The person's word on a call that waits for it; the turn goes on once all of its calls have one.
+
+    Raises what ``approvals.decide`` raises.
+    """
+    approvals.decide(
+        user.id, turn_id, tool_use_id, approve=approve, nonce=nonce, always=always, reason=reason
+    )
+    if not runs.pending_approvals(user.id).filter(run__turn=turn_id).exists():
+        with suppress(transcript.TurnNotWaitingError):  # it was stopped at the same moment
+            transcript.end_wait(user.id, turn_id)
+    return queries.get_turn(user.id, turn_id)
+
+
+def go_on(user: User, turn_id: UUID) -> Turn:
+    """Try a turn that waits for the model now, or let a stuck one try on. Raises ``TurnNotWaitingError``."""
+    turn = queries.get_turn(user.id, turn_id)
+    if turn.wait_reason not in (Turn.WaitReason.MODEL, Turn.WaitReason.STUCK):
+        raise transcript.TurnNotWaitingError("This message does not wait for that.")
+    if turn.wait_reason == Turn.WaitReason.STUCK:
+        _allow_more(turn)
+    return transcript.end_wait(user.id, turn_id)
+
+
 def stop(user: User, turn_id: UUID) -> Turn:
-    """Ask for a stop; a turn that had not started ends at once."""
+    """Ask for a stop; a turn that had not started, or that waits, ends at once."""
     turn = transcript.request_stop(user.id, turn_id)
     if turn.status == Turn.Status.CANCELLED:
         events.publish(turn_id, {"type": "end", "status": turn.status}, attempt=turn.attempt)
+    elif turn.status == Turn.Status.WAITING and (claim := transcript.take_waiting(turn_id)):
+        end_cancelled(claim, turn.partial_text)
+        turn = queries.get_turn(user.id, turn_id)
     return turn
+
+
+def _allow_more(turn: Turn) -> None:
+    run = runs.run_of_turn(turn.user_id, turn.id)
+    if run:
+        spent = spent_by(run)
+        scratchpad.go_on(run, attempt=turn.attempt, limits=allowance(get_conf()).above(spent))
 
 
 def delete(user: User, conversation_id: UUID) -> None:

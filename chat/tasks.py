@@ -9,9 +9,10 @@ from typing import Any
 from uuid import UUID
 
 from celery import shared_task
-from celery.signals import worker_ready
+from celery.signals import worker_ready, worker_shutting_down
 from django.db import connections
 
+from chat.draining import drain
 from chat.reaper import start_reaping
 from chat.turn import run_turn as answer
 from memoryapp.embeddings.base import EmbedderUnavailable
@@ -26,9 +27,17 @@ logger = logging.getLogger(__name__)
 @shared_task
 def run_turn(turn_id: str) -> None:
     """Answer the turn if it is this worker's to answer; a second delivery finds nothing to claim."""
+    if drain.has_begun:  # left for those who stay: it is overdue in a moment
+        return
     claim = transcript.claim_turn(UUID(turn_id))
     if claim:
         answer(claim)
+
+
+@worker_shutting_down.connect
+def leave(**_options: object) -> None:
+    """Celery waits for the tasks in hand; they end at their next step."""
+    drain.begin()
 
 
 @worker_ready.connect

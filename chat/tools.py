@@ -1,145 +1,219 @@
-"""The tools of the assistant: what the model may ask for, checked and run."""
+"""The tools of a conversation: which there are, whether a call may run, and what came of it."""
 
 import hashlib
 import json
 import logging
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from datetime import datetime
-from typing import Annotated, Any
-from uuid import UUID
-from zoneinfo import ZoneInfo
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from django.db import transaction
+from pydantic import ValidationError
 
-from chat.arithmetic import MAX_CHARS, calculate
+from chat.everyday_tools import CALCULATE, CURRENT_TIME
+from chat.storable import storable
 from memoryapp.conf import get_conf
-from memoryapp.context.tools import RECALL, RecallArguments, run_recall
-from memoryapp.errors import InvalidInputError, MemoryAppError
+from memoryapp.context.tools import RECALL
+from memoryapp.errors import MemoryAppError
 from memoryapp.llm.base import ToolDefinition, ToolUse
-from memoryapp.longterm.tools import Heard, RememberArguments, remember_definition, run_remember
-from memoryapp.policies.trust import Origin
+from memoryapp.llm.errors import Cancelled
+from memoryapp.longterm.tools import GET_FACT, LIST_FACTS, remember_tool
+from memoryapp.policies.trust import Origin, weakest
 from memoryapp.scratchpad.models import Step
 from memoryapp.scratchpad.pad import Fact, Failure, Pad
-from memoryapp.scratchpad.tools import UPDATE_PLAN
+from memoryapp.scratchpad.tools import READ_RESULT, UPDATE_PLAN
+from memoryapp.tooling.base import Tool, ToolContext, ToolOutput
+from memoryapp.tooling.mcp import tools_of as server_tools
+from memoryapp.tooling.page_tool import FETCH_PAGE
+from memoryapp.tooling.registry import added_tools
+from memoryapp.tooling.running import run_within_time
 from memoryapp.transcript.models import Conversation
-from memoryapp.transcript.tools import (
-    SEARCH_CONVERSATIONS,
-    SearchConversationsArguments,
-    run_search_conversations,
-)
+from memoryapp.transcript.tools import SEARCH_CONVERSATIONS
 
 logger = logging.getLogger(__name__)
 
 REFUSED_REPEAT = "This very call failed before, do not retry it: "
+CUT_CHARS = 120  # for the note at the end of a result that was cut
 CALL_MAX_CHARS = 200  # of a call in the pad, whose lines end at 300
-Line = Annotated[str, Field(min_length=1, max_length=300)]
-
-
-class NoArguments(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class CalculateArguments(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    expression: Annotated[str, Field(min_length=1, max_length=MAX_CHARS)]
-
-
-class PlanArguments(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    todo: Annotated[list[Line], Field(max_length=20)]
-    open_questions: Annotated[list[Line], Field(max_length=20)] = []
-
-
-CURRENT_TIME = ToolDefinition(
-    name="current_time",
-    description="The current date and time in the user's time zone.",
-    input_schema={"type": "object", "properties": {}, "additionalProperties": False},
-)
-CALCULATE = ToolDefinition(
-    name="calculate",
-    description="Exact arithmetic: numbers, + - * / // % ** and parentheses. Use it for every calculation.",
-    input_schema={
-        "type": "object",
-        "properties": {
-            "expression": {"type": "string", "description": "For example: (1299.95 - 120) * 0.19"}
-        },
-        "required": ["expression"],
-        "additionalProperties": False,
-    },
+BUILT_IN = frozenset(
+    {
+        "remember",
+        *(
+            tool.name
+            for tool in (
+                RECALL,
+                GET_FACT,
+                LIST_FACTS,
+                SEARCH_CONVERSATIONS,
+                UPDATE_PLAN,
+                CURRENT_TIME,
+                CALCULATE,
+                FETCH_PAGE,
+                READ_RESULT,
+            )
+        ),
+    }
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Situation:
-    """What a tool may know of the run it works for. Nothing in it comes from the model."""
+class Toolbox:
+    """What a conversation's assistant may use, always in the same order: it is part of the cached prefix."""
 
-    user_id: UUID
-    conversation_id: UUID
-    run_id: UUID
-    epoch_at_start: int
-    time_zone: str
-    now: datetime
-    heard: Sequence[Heard]
-    taint: Origin
-    may_recall: bool
-    may_save: bool
-    remembered_so_far: int
-
-
-@dataclass(frozen=True, slots=True)
-class ToolOutcome:
-    """``content``: JSON text for the model. ``origin``: trust of what came back. ``pad``: the pad after the call."""
-
-    content: str
-    pad: Pad
-    is_error: bool = False
-    is_refused: bool = False  # an error without having been run
-    origin: Origin = Origin.USER_TYPED
-    event: dict[str, Any] | None = field(default=None)
+    tools: tuple[Tool, ...]
 
     @property
-    def status(self) -> Step.Status:
-        if self.is_refused:
-            return Step.Status.REFUSED
-        return Step.Status.ERROR if self.is_error else Step.Status.OK
+    def definitions(self) -> tuple[ToolDefinition, ...]:
+        return tuple(tool.definition for tool in self.tools)
+
+    def named(self, name: str) -> Tool | None:
+        return next((tool for tool in self.tools if tool.name == name), None)
+
+    def has_side_effects(self, name: str) -> bool:
+        tool = self.named(name)
+        return tool is None or tool.side_effects
 
 
-def definitions(*, use_memory: bool, save_memory: bool) -> tuple[ToolDefinition, ...]:
-    """The tools of a conversation, always in the same order: they are part of the cached prefix."""
-    memory = [remember_definition()] if save_memory else []
-    memory += [RECALL] if use_memory else []
-    return (*memory, SEARCH_CONVERSATIONS, UPDATE_PLAN, CURRENT_TIME, CALCULATE)
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A call that may run, with its checked arguments."""
+
+    call: ToolUse
+    tool: Tool
+    arguments: Any  # of the tool's own type
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a call came to.
+
+    ``content``: what the model reads; ``observation``: the whole of it. ``origin``: trust of what came back. ``pad``:
+    after the call. ``error``: why it failed.
+    """
+
+    content: str
+    observation: str
+    pad: Pad
+    status: Step.Status = Step.Status.OK
+    error: str = ""
+    origin: Origin = Origin.USER_TYPED
+    event: Mapping[str, Any] | None = None
+
+    @property
+    def is_error(self) -> bool:
+        return self.status in (Step.Status.ERROR, Step.Status.REFUSED)
+
+
+def toolbox(*, use_memory: bool, save_memory: bool, servers: Sequence[Tool] = ()) -> Toolbox:
+    """``servers``: the tools of other servers that its person switched on."""
+    memory = [remember_tool()] if save_memory else []
+    memory += [RECALL, GET_FACT, LIST_FACTS] if use_memory else []
+    added = [FETCH_PAGE] if get_conf().fetch_page else []
+    added += [*added_tools(BUILT_IN), *servers]
+    # Only what comes from elsewhere is ever too long to be read at once.
+    reading = [READ_RESULT] if added else []
+    return Toolbox((*memory, SEARCH_CONVERSATIONS, UPDATE_PLAN, CURRENT_TIME, CALCULATE, *added, *reading))
+
+
+def toolbox_of(conversation: Conversation) -> Toolbox:
+    """What its switches leave, and the servers that its person switched on."""
+    return toolbox(
+        use_memory=conversation.use_memory,
+        save_memory=conversation.save_memory,
+        servers=server_tools(conversation.user_id, conversation.id),
+    )
 
 
 def tools_of(conversation: Conversation) -> tuple[ToolDefinition, ...]:
-    """The tools that its switches leave."""
-    return definitions(use_memory=conversation.use_memory, save_memory=conversation.save_memory)
+    return toolbox_of(conversation).definitions
 
 
-def run_tool(call: ToolUse, pad: Pad, situation: Situation) -> ToolOutcome:
-    """Run one call. Whatever goes wrong is a result that the model can read and act on; nothing is raised."""
+def judge(call: ToolUse, tools: Toolbox, *, pad: Pad, steps: Sequence[Step]) -> Ready | Outcome:
+    """Whether the call may run as the next step; if not, what the model reads instead. ``steps``: so far.
+
+    A call that failed before is refused. One that went well before is not made again: its result still stands, unless
+    something was changed since, or the tool may answer differently.
+    """
     refused = next((failure for failure in pad.failed if failure.call == describe(call)), None)
     if refused:
-        message = REFUSED_REPEAT + refused.why
-        return replace(_error(pad, "do_not_retry", message), is_refused=True)
+        return _refused(pad, "do_not_retry", REFUSED_REPEAT + refused.why, error=refused.why)
+    tool = tools.named(call.name)
+    if tool is None:
+        return failed(call, pad, "invalid_input", f"There is no tool '{call.name}' in this conversation.")
     try:
-        return _dispatch(call, pad, situation)
+        arguments = tool.checked(call.input)
     except ValidationError as error:
-        return _failed(call, pad, "invalid_arguments", _explain(error))
+        return failed(call, pad, "invalid_arguments", _explain(error))
     except MemoryAppError as error:
-        return _failed(call, pad, error.code, str(error))
-    except Exception:  # the edge of a tool: its defect must not end the turn
+        return failed(call, pad, error.code, str(error))
+    earlier = None if tool.is_volatile else _equal_success(call, tools, steps)
+    if earlier is None:
+        return Ready(call, tool, arguments)
+    return Outcome(
+        content=_capped(earlier.observation, tool, number=len(steps) + 1),
+        observation=earlier.observation,
+        pad=pad,
+        status=Step.Status.REPEATED,
+        origin=Origin(earlier.origin),
+    )
+
+
+def perform(ready: Ready, context: ToolContext, *, pad: Pad, number: int) -> Outcome:
+    """Run a call, as step ``number``. What goes wrong is an outcome that the model can read and act on.
+
+    Raises ``Cancelled`` alone.
+    """
+    call, tool = ready.call, ready.tool
+    try:
+        # A part of the caller's transaction: what fails leaves nothing, and what is kept with it stays.
+        with transaction.atomic() if tool.is_atomic else nullcontext():
+            output = run_within_time(tool, ready.arguments, context)
+    except Cancelled:
+        raise
+    except MemoryAppError as error:
+        return failed(call, pad, error.code, str(error), origin=_origin(tool))
+    except (Exception, SystemExit):  # the edge of a tool: its defect must not end the turn, nor the worker
         logger.exception("Tool %s failed", call.name)
-        return _failed(call, pad, "tool_failed", "The tool failed for an internal reason.")
+        return failed(call, pad, "tool_failed", "The tool failed for an internal reason.")
+    text = storable(output.content)
+    return Outcome(
+        content=_capped(text, tool, number=number),
+        observation=text,
+        pad=_noted(output, call, pad),
+        origin=_origin(tool, output.origin),
+        event=output.event,
+    )
 
 
-def why_failed(observation: str) -> str:
-    """Of an error, what went wrong; of a refused repeat, what went wrong the first time; "" of what went well."""
-    result = json.loads(observation) if observation.startswith('{"error"') else {}
-    return str(result.get("message", "")).removeprefix(REFUSED_REPEAT)
+def replayed(step: Step, call: ToolUse, tools: Toolbox, *, pad: Pad) -> Outcome:
+    """What a call that was recorded already came to then."""
+    tool = tools.named(call.name)
+    status = Step.Status(step.status)
+    has_answered = status in (Step.Status.OK, Step.Status.REPEATED)
+    content = (
+        _capped(step.observation, tool, number=step.number) if tool and has_answered else step.observation
+    )
+    return Outcome(
+        content=content,
+        observation=step.observation,
+        pad=pad,
+        status=status,
+        error=step.error,
+        origin=Origin(step.origin),
+    )
+
+
+def failed(call: ToolUse, pad: Pad, code: str, why: str, *, origin: Origin = Origin.USER_TYPED) -> Outcome:
+    """An error, and the same call will be refused from now on."""
+    content = _error(code, why)
+    noted = pad.with_failure(Failure(describe(call), why))
+    return Outcome(content, content, noted, Step.Status.ERROR, error=why, origin=origin)
+
+
+def denied(call: ToolUse, pad: Pad, why: str) -> Outcome:
+    """Not run: a person would not have it, or did not say."""
+    return _refused(pad.with_failure(Failure(describe(call), why)), "not_approved", why, error=why)
 
 
 def describe(call: ToolUse) -> str:
@@ -154,89 +228,48 @@ def describe(call: ToolUse) -> str:
     return f"{' '.join(line[:CALL_MAX_CHARS].split())}… #{digest}"
 
 
-def _dispatch(call: ToolUse, pad: Pad, situation: Situation) -> ToolOutcome:
-    match call.name:
-        case "remember" if situation.may_save:
-            return _remember(RememberArguments.model_validate(dict(call.input)), pad, situation)
-        case "recall" if situation.may_recall:
-            return _recall(RecallArguments.model_validate(dict(call.input)), pad, situation)
-        case "search_conversations":
-            return _search(SearchConversationsArguments.model_validate(dict(call.input)), pad, situation)
-        case "update_plan":
-            plan = PlanArguments.model_validate(dict(call.input))
-            planned = pad.with_plan(todo=tuple(plan.todo), open_questions=tuple(plan.open_questions))
-            return ToolOutcome(json.dumps({"outcome": "updated"}), planned)
-        case "current_time":
-            NoArguments.model_validate(dict(call.input))
-            return _current_time(pad, situation)
-        case "calculate":
-            return _calculate(CalculateArguments.model_validate(dict(call.input)), pad)
-    raise InvalidInputError(f"There is no tool '{call.name}' in this conversation.")
+def _equal_success(call: ToolUse, tools: Toolbox, steps: Sequence[Step]) -> Step | None:
+    for step in reversed(steps):
+        if step.status != Step.Status.OK:
+            continue
+        if step.action == call.name and step.arguments == dict(call.input):
+            return step
+        if tools.has_side_effects(step.action):
+            return None
+    return None
 
 
-def _remember(arguments: RememberArguments, pad: Pad, situation: Situation) -> ToolOutcome:
-    if situation.remembered_so_far >= get_conf().memories_per_turn:
-        raise InvalidInputError("Enough was remembered for one message; leave the rest.")
-    content, remembered = run_remember(
-        arguments,
-        user_id=situation.user_id,
-        heard=situation.heard,
-        taint=situation.taint,
-        run_id=situation.run_id,
-        epoch_at_start=situation.epoch_at_start,
-    )
-    memory = remembered.memory
-    event = {
-        "type": "memory",
-        "outcome": remembered.outcome,
-        "memory_id": str(memory.id),
-        "statement": memory.statement,
-        "kind": memory.kind.slug,
-    }
-    return ToolOutcome(content, pad.with_done(f"{remembered.outcome}: {memory.statement}"), event=event)
+def _noted(output: ToolOutput, call: ToolUse, pad: Pad) -> Pad:
+    for key, value in output.facts:
+        pad = pad.with_fact(Fact(storable(key), storable(value), call.name))
+    if output.plan is not None:
+        todo, open_questions = output.plan
+        return pad.with_plan(todo=tuple(todo), open_questions=tuple(open_questions))
+    if output.done or not output.facts:
+        return pad.with_done(storable(output.done) or describe(call))
+    return pad
 
 
-def _recall(arguments: RecallArguments, pad: Pad, situation: Situation) -> ToolOutcome:
-    content, origin = run_recall(arguments, user_id=situation.user_id, now=situation.now)
-    return ToolOutcome(content, pad.with_done(f"recalled: {arguments.query}"), origin=origin)
+def _origin(tool: Tool, said: Origin = Origin.USER_TYPED) -> Origin:
+    return weakest([said, Origin.UNTRUSTED]) if tool.untrusted_output else said
 
 
-def _search(arguments: SearchConversationsArguments, pad: Pad, situation: Situation) -> ToolOutcome:
-    content, origin = run_search_conversations(
-        arguments,
-        user_id=situation.user_id,
-        conversation_id=situation.conversation_id,
-        may_search_others=situation.may_recall,
-    )
-    looked_up = arguments.query or f"turns {arguments.turns}"
-    return ToolOutcome(content, pad.with_done(f"searched conversations: {looked_up}"), origin=origin)
+def _capped(text: str, tool: Tool, *, number: int) -> str:
+    """As much as the tool may say at once, and where the rest is."""
+    if len(text) <= tool.max_output_chars:
+        return text
+    kept = tool.max_output_chars - CUT_CHARS
+    rest = json.dumps({"step": number, "start": kept})
+    return f"{text[:kept]}… [cut: {len(text) - kept:,} more characters; read_result {rest} reads on]"
 
 
-def _current_time(pad: Pad, situation: Situation) -> ToolOutcome:
-    local = situation.now.astimezone(ZoneInfo(situation.time_zone))
-    result = {
-        "iso": local.isoformat(timespec="seconds"),
-        "text": f"{local:%A}, {local.day} {local:%B %Y}, {local:%H:%M} ({situation.time_zone})",
-    }
-    return ToolOutcome(
-        json.dumps(result), pad.with_fact(Fact("current time", result["text"], "current_time"))
-    )
+def _refused(pad: Pad, code: str, message: str, *, error: str) -> Outcome:
+    content = _error(code, message)
+    return Outcome(content, content, pad, Step.Status.REFUSED, error=error)
 
 
-def _calculate(arguments: CalculateArguments, pad: Pad) -> ToolOutcome:
-    result = calculate(arguments.expression)
-    content = json.dumps({"expression": arguments.expression, "result": result}, ensure_ascii=False)
-    return ToolOutcome(content, pad.with_fact(Fact(arguments.expression, result, "calculate")))
-
-
-def _failed(call: ToolUse, pad: Pad, code: str, why: str) -> ToolOutcome:
-    return _error(pad.with_failure(Failure(describe(call), why)), code, why)
-
-
-def _error(pad: Pad, code: str, message: str) -> ToolOutcome:
-    return ToolOutcome(
-        json.dumps({"error": code, "message": message}, ensure_ascii=False), pad, is_error=True
-    )
+def _error(code: str, message: str) -> str:
+    return json.dumps({"error": code, "message": storable(message)}, ensure_ascii=False)
 
 
 def _explain(error: ValidationError) -> str:

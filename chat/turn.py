@@ -5,15 +5,24 @@ import time
 from collections.abc import Callable
 
 from django.db import DatabaseError, connections
-from django.utils import timezone
 
-from chat import events
-from chat.endings import end_cancelled, end_completed, end_failed
+from chat import events, waits
+from chat.draining import drain
+from chat.endings import (
+    end_cancelled,
+    end_completed,
+    end_failed,
+    end_handed_over,
+    end_stopped_at_limit,
+    end_waiting,
+)
 from chat.leases import keeper
-from chat.progress import Progress
+from chat.progress import Progress, allowance, usage_of
 from chat.storable import storable, storable_reply
-from chat.tools import Situation, ToolOutcome, run_tool, why_failed
-from chat.window import make_room, messages_of, open_window, recall_for, shrink
+from chat.tool_use import publish_tool, use_tools
+from chat.tools import toolbox_of
+from chat.waits import HandOver, MustWait
+from chat.window import make_room, messages_of, open_window, recall_for, said_in, shrink
 from memoryapp.conf import get_conf
 from memoryapp.context import assembly
 from memoryapp.context import queries as contexts
@@ -30,55 +39,73 @@ from memoryapp.llm.base import (
     Text,
     TextDelta,
     ThinkingStarted,
-    ToolResult,
     ToolUse,
     ToolUseStarted,
     Usage,
 )
 from memoryapp.llm.errors import Cancelled, ContextTooLong, StreamBroken
 from memoryapp.llm.registry import get_chat_model
-from memoryapp.llm.tokens import estimate_text
-from memoryapp.longterm.tools import Heard
+from memoryapp.policies.discipline import Tried, why_stuck
+from memoryapp.policies.limits import reached
 from memoryapp.policies.trust import Origin, weakest
 from memoryapp.scratchpad import operations as scratchpad
 from memoryapp.scratchpad import pad as pads
 from memoryapp.scratchpad import queries as runs
 from memoryapp.scratchpad.models import Step
 from memoryapp.transcript import queries
+from memoryapp.transcript.models import Turn
 from memoryapp.transcript.operations import Claim
 
 logger = logging.getLogger(__name__)
 
-EQUAL_ERRORS = 3
-
 
 class LimitReachedError(MemoryAppError):
-    """The run used up its steps or its time."""
+    """The run used up its steps, its tokens, its time or its money."""
 
     code = "run_limit_reached"
 
 
 class RunStuckError(MemoryAppError):
-    """A tool failed in the same way again and again."""
+    """The run got nowhere, and nobody said to go on."""
 
     code = "run_stuck"
 
 
+class _Work:
+    """What there is to keep of a turn, however it ends: before the run is open, only what was said."""
+
+    def __init__(self) -> None:
+        self.said = ""
+        self.progress: Progress | None = None
+
+    def keep(self, said: str) -> None:
+        self.said = said
+
+
 def run_turn(claim: Claim) -> None:
-    """Answer the turn. Ends it in one transaction, unless another worker took it over meanwhile."""
-    said: list[str] = [""]
-    with keeper.keeping(claim, partial_text=lambda: said[0]) as cancellation:
+    """Answer the turn. Ends it in one transaction, unless it must wait or another worker took it over meanwhile."""
+    work = _Work()
+    with keeper.keeping(claim, partial_text=lambda: work.said) as cancellation:
         events.publish(claim.turn_id, {"type": "start", "attempt": claim.attempt}, attempt=claim.attempt)
         try:
-            progress = _begin(claim, keep=lambda text: said.__setitem__(0, text))
-            make_room(progress, cancellation)
-            reply = _converse(progress, cancellation)
+            progress = work.progress = _begin(claim, cancellation, keep=work.keep)
+            make_room(progress)
+            reply = _converse(progress)
         except scratchpad.FencedOffError:
             logger.info("Turn %s was taken over; attempt %s stops.", claim.turn_id, claim.attempt)
+        except MustWait as wait:
+            end_waiting(progress, wait)
+        except HandOver:
+            end_handed_over(claim, work.progress)
         except Cancelled:
-            end_cancelled(claim, said[0])
+            if drain.is_overdue and claim.turn_id not in queries.is_stop_requested([claim.turn_id]):
+                end_handed_over(claim, work.progress)
+            else:
+                end_cancelled(claim, work.said, progress=work.progress)
+        except LimitReachedError as error:
+            end_stopped_at_limit(progress, code=error.code, message=str(error))
         except MemoryAppError as error:
-            end_failed(claim, said[0], code=error.code, message=str(error))
+            end_failed(claim, work.said, code=error.code, message=str(error), progress=work.progress)
         except Exception:  # the edge of the worker: a defect ends the turn visibly
             if not queries.exists(claim.turn_id):
                 logger.info("Turn %s was deleted while it was answered.", claim.turn_id)
@@ -86,9 +113,10 @@ def run_turn(claim: Claim) -> None:
             logger.exception("Turn %s failed", claim.turn_id)
             end_failed(
                 claim,
-                said[0],
+                work.said,
                 code="internal_error",
                 message="Something went wrong on our side. It has been logged.",
+                progress=work.progress,
             )
         else:
             _finish(progress, reply)
@@ -104,11 +132,18 @@ def _finish(progress: Progress, reply: ModelReply) -> None:
         )
 
 
-def _begin(claim: Claim, *, keep: Callable[[str], None]) -> Progress:
+def _begin(claim: Claim, cancellation: Cancellation, *, keep: Callable[[str], None]) -> Progress:
     """Open the run and the window; a run that an earlier attempt began goes on exactly where it stood."""
+    began_at = time.monotonic()
     turn = queries.turn_for_worker(claim.turn_id)
     text = queries.user_message(turn).text
-    run = scratchpad.open_run(user_id=turn.user_id, turn_id=turn.id, goal=text, attempt=claim.attempt)
+    run = scratchpad.open_run(
+        user_id=turn.user_id,
+        turn_id=turn.id,
+        goal=text,
+        attempt=claim.attempt,
+        limits=allowance(get_conf()),
+    )
     recorded = runs.checkpoints(run)
     messages = messages_of(recorded)
     recalled = NOTHING
@@ -123,41 +158,43 @@ def _begin(claim: Claim, *, keep: Callable[[str], None]) -> Progress:
             taint=recalled.taint,
             attempt=claim.attempt,
         )
+    tools = toolbox_of(turn.conversation)
     progress = Progress(
         claim=claim,
         turn=turn,
         run=run,
+        cancellation=cancellation,
+        tools=tools,
+        steps=list(runs.steps(run)) if len(recorded) > 1 else [],
         pad=pads.from_json(run.pad),
         taint=weakest([recalled.taint, *(Origin(entry.taint) for entry in recorded)]),
-        window=open_window(turn, messages),
+        window=open_window(turn, messages, tools=tools.definitions),
         chain=contexts.previous_chain(turn.user_id, [turn.id, *([turn.parent_id] if turn.parent_id else [])]),
         recalled=recalled,
         checkpoints=max(len(recorded), 1),
-        deadline=time.monotonic() + get_conf().run_max_seconds,
         keep=keep,
+        usage=usage_of(run),
+        calls=run.model_calls,
+        began_at=began_at,
     )
-    if said := "\n\n".join(_said_before(messages)):
+    if said := said_in(messages):
         progress.say(said)
+        progress.settle()
     return progress
 
 
-def _said_before(messages: list[ModelMessage]) -> list[str]:
-    """What an earlier attempt said between its tools."""
-    texts = (
-        "".join(b.text for b in m.blocks if isinstance(b, Text)) for m in messages if m.role == "assistant"
-    )
-    return [text.strip() for text in texts if text.strip()]
-
-
-def _converse(progress: Progress, cancellation: Cancellation) -> ModelReply:
+def _converse(progress: Progress) -> ModelReply:
     """Call the model, run its tools, until it has answered.
 
     What it asks for is kept before the first tool runs: a resumed run goes on with the tool that was next.
     """
+    _require_progress(progress)
     while True:
+        if drain.has_begun:
+            raise HandOver
         if not _pending_calls(progress.window):
             _require_room(progress)
-            reply = _call_model(progress, cancellation)
+            reply = _call_model(progress)
             progress.usage += reply.usage
             if reply.stop_reason != "tool_use" or not reply.tool_uses:
                 return reply
@@ -175,39 +212,43 @@ def _pending_calls(window: ContextWindow) -> tuple[ToolUse, ...]:
 
 
 def _require_room(progress: Progress) -> None:
-    if progress.calls >= get_conf().run_max_steps or time.monotonic() > progress.deadline:
-        raise LimitReachedError(
-            "This took too many steps or too long, so it was stopped. Ask for a smaller part of it."
-        )
+    limit = reached(progress.limits, progress.spent)
+    if limit:
+        raise LimitReachedError(f"This took as much as one message may: the limit of {limit} is reached.")
 
 
 def _require_progress(progress: Progress) -> None:
-    """Three equal errors in a row end the run: the next call would be the fourth."""
-    newest = runs.newest_steps(progress.run, EQUAL_ERRORS)
-    failures = {(step.action, why_failed(step.observation)) for step in newest}
-    has_failed = len(newest) == EQUAL_ERRORS and all(step.status != Step.Status.OK for step in newest)
-    if has_failed and len(failures) == 1:
-        ((name, why),) = failures
-        raise RunStuckError(
-            f"The tool {name} failed {EQUAL_ERRORS} times in the same way, so it was stopped: {why}"
-        )
+    """A run that gets nowhere waits for its person's word; without it, it ends."""
+    judged = [step for step in progress.steps if step.number > progress.run.judged_from]
+    tried = [Tried(step.action, step.error, _is_news(progress, step)) for step in judged]
+    why = why_stuck(tried, stall_steps=get_conf().run_stall_steps)
+    if not why:
+        return
+    if progress.claim.waited_for == Turn.WaitReason.STUCK:
+        raise RunStuckError(f"{why} Nobody said to go on, so it was stopped.")
+    raise MustWait(Turn.WaitReason.STUCK, why, get_conf().approval_hours * 3600)
 
 
-def _call_model(progress: Progress, cancellation: Cancellation) -> ModelReply:
+def _is_news(progress: Progress, step: Step) -> bool:
+    tool = progress.tools.named(step.action)
+    return step.status == Step.Status.OK and (tool is None or not tool.is_volatile)
+
+
+def _call_model(progress: Progress) -> ModelReply:
     """One call. When the provider says that the prompt is too long, compact and try once more."""
     progress.window = progress.window.with_fitting_run(previous=progress.chain)
     said_before = progress.said
     try:
-        return _stream_reply(progress, cancellation)
+        return _stream_reply(progress)
     except ContextTooLong as error:
         if progress.said != said_before:
             raise
-        shrink(progress, cancellation, refused=error)
+        shrink(progress, refused=error)
         progress.window = progress.window.with_fitting_run(previous=progress.chain)
-        return _stream_reply(progress, cancellation)
+        return _stream_reply(progress)
 
 
-def _stream_reply(progress: Progress, cancellation: Cancellation) -> ModelReply:
+def _stream_reply(progress: Progress) -> ModelReply:
     progress.calls += 1
     claim, call = progress.claim, progress.calls
     progress.chain = assembly.record_snapshot(
@@ -223,18 +264,21 @@ def _stream_reply(progress: Progress, cancellation: Cancellation) -> ModelReply:
     # The model may take minutes: no database connection waits for it.
     connections.close_all()
     needs_break = bool(progress.said.strip())  # what was said before the tools is a paragraph of its own
-    for event in get_chat_model().stream(progress.window.request(), cancellation):
+    answer = get_chat_model().stream(
+        progress.window.request(), progress.cancellation, failed_attempts=progress.run.model_failures
+    )
+    for event in answer:
         match event:
             case TextDelta(text=delta):
                 progress.say(("\n\n" if needs_break else "") + storable(delta))
                 needs_break = False
             case ThinkingStarted():
                 progress.publish({"type": "activity", "text": "Thinking"})
-            case Retrying(wait_s=wait_s):
-                text = f"Waiting for the model, retrying in {wait_s:.0f} s"
-                progress.publish({"type": "activity", "text": text})
+            case Retrying():
+                progress.calls -= 1  # it was not answered
+                raise waits.for_model(event)
             case ToolUseStarted(id=tool_use_id, name=name):
-                _publish_tool(progress, tool_use_id, storable(name), "running")
+                publish_tool(progress, tool_use_id, storable(name), "running")
             case Completed(reply=reply):
                 assembly.note_reported_tokens(
                     progress.turn.id,
@@ -248,13 +292,7 @@ def _stream_reply(progress: Progress, cancellation: Cancellation) -> ModelReply:
 
 def _run_pending(progress: Progress) -> ModelMessage:
     """The results of the pending calls, then the pad unless the model has just this one in front of it."""
-    calls = _pending_calls(progress.window)
-    outcomes = [_use_tool(progress, call) for call in calls]
-    progress.taint = weakest([progress.taint, *(outcome.origin for outcome in outcomes)])
-    results = tuple(
-        ToolResult(call.id, outcome.content, is_error=outcome.is_error)
-        for call, outcome in zip(calls, outcomes, strict=True)
-    )
+    results = use_tools(progress, _pending_calls(progress.window))
     rendered = pads.render(progress.pad, max_tokens=progress.window.budget.scratchpad_tokens)
     if not rendered or rendered == _rendered_before(progress.window):
         return ModelMessage("user", results)
@@ -267,36 +305,6 @@ def _rendered_before(window: ContextWindow) -> str:
     return next((block.text for block in closing if isinstance(block, Text)), "")
 
 
-def _use_tool(progress: Progress, call: ToolUse) -> ToolOutcome:
-    """Run a tool once per (run, tool_use_id); a call that was recorded already returns what it returned then."""
-    known = runs.step_of_tool_use(progress.run, call.id)
-    if known:
-        is_error = known.status != Step.Status.OK
-        return ToolOutcome(known.observation, progress.pad, is_error=is_error, origin=Origin(known.origin))
-    started = time.perf_counter()
-    outcome = run_tool(call, progress.pad, _situation(progress))
-    progress.pad = outcome.pad
-    scratchpad.record_step(
-        progress.run,
-        scratchpad.StepRecord(
-            tool_use_id=call.id,
-            action=call.name[:128],  # as long as the API allows; other servers may not care
-            arguments=dict(call.input),
-            observation=outcome.content,
-            status=outcome.status,
-            tokens=estimate_text(outcome.content),
-            duration_ms=round((time.perf_counter() - started) * 1000),
-            origin=outcome.origin,
-        ),
-        pad=outcome.pad,
-        attempt=progress.claim.attempt,
-    )
-    _publish_tool(progress, call.id, call.name, "failed" if outcome.is_error else "done")
-    if outcome.event:
-        progress.publish(outcome.event)
-    return outcome
-
-
 def _extend(progress: Progress, message: ModelMessage, *, usage: Usage | None = None) -> None:
     """Add a message to the window, and keep it so that a resumed run has it too."""
     scratchpad.checkpoint(
@@ -306,33 +314,9 @@ def _extend(progress: Progress, message: ModelMessage, *, usage: Usage | None = 
         pad=progress.pad,
         taint=progress.taint,
         attempt=progress.claim.attempt,
-        usage=usage,
+        spending=progress.spending(usage),
     )
+    progress.run.model_failures = 0
+    progress.settle()
     progress.checkpoints += 1
     progress.window = progress.window.with_messages(message)
-
-
-def _situation(progress: Progress) -> Situation:
-    turn = progress.turn
-    asked = queries.user_message(turn)
-    heard = [Heard(asked.id, asked.text, asked.created_at)]
-    heard += [
-        Heard(said.user_message_id, said.user_text, said.said_at) for said in reversed(progress.window.spoken)
-    ]
-    return Situation(
-        user_id=turn.user_id,
-        conversation_id=turn.conversation_id,
-        run_id=progress.run.id,
-        epoch_at_start=turn.epoch_at_start,
-        time_zone=turn.user.time_zone,
-        now=timezone.now(),
-        heard=heard,
-        taint=progress.taint,
-        may_recall=turn.conversation.use_memory,
-        may_save=turn.conversation.save_memory,
-        remembered_so_far=runs.steps(progress.run).filter(action="remember", status=Step.Status.OK).count(),
-    )
-
-
-def _publish_tool(progress: Progress, tool_use_id: str, name: str, status: str) -> None:
-    progress.publish({"type": "tool", "tool_use_id": tool_use_id, "name": name, "status": status})

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from django.utils import timezone
 
 from chat.progress import Progress
-from chat.tools import tools_of
 from memoryapp.conf import get_conf
 from memoryapp.context import assembly
 from memoryapp.context.assembly import ContextWindow
@@ -13,10 +12,11 @@ from memoryapp.context.recall import NOTHING, Recall, recall
 from memoryapp.lifecycle import compaction
 from memoryapp.lifecycle import operations as lifecycle
 from memoryapp.llm import messages_json
-from memoryapp.llm.base import Cancellation, ModelMessage
+from memoryapp.llm.base import ModelMessage, Text, ToolDefinition
 from memoryapp.llm.errors import ContextTooLong
 from memoryapp.llm.registry import chat_limits, get_chat_model
 from memoryapp.llm.tokens import estimate_request
+from memoryapp.longterm import experiences
 from memoryapp.policies import compaction as policy
 from memoryapp.scratchpad import queries as runs
 from memoryapp.scratchpad.models import Checkpoint
@@ -32,10 +32,14 @@ def recall_for(turn: Turn, text: str) -> Recall:
     if not turn.conversation.use_memory:
         return NOTHING
     max_tokens = assembly.recall_tokens(chat_limits())
-    return recall(turn.user_id, text, now=timezone.now(), max_tokens=max_tokens)
+    recalled = recall(turn.user_id, text, now=timezone.now(), max_tokens=max_tokens)
+    experiences.note_given(turn.user_id, [item.experience.id for item in recalled.included_lessons])
+    return recalled
 
 
-def open_window(turn: Turn, run: Sequence[ModelMessage], *, shrunk_to: float = 1.0) -> ContextWindow:
+def open_window(
+    turn: Turn, run: Sequence[ModelMessage], *, tools: Sequence[ToolDefinition], shrunk_to: float = 1.0
+) -> ContextWindow:
     """The prompt of the turn.
 
     The history is chosen for the message alone, so that a run that goes on stands behind what it began with.
@@ -45,7 +49,7 @@ def open_window(turn: Turn, run: Sequence[ModelMessage], *, shrunk_to: float = 1
         conversation,
         before_seq=turn.seq,
         run=run[:1],
-        tools=tools_of(conversation),
+        tools=tuple(tools),
         model=model,
         limits=chat_limits(),
         shrunk_to=shrunk_to,
@@ -53,7 +57,7 @@ def open_window(turn: Turn, run: Sequence[ModelMessage], *, shrunk_to: float = 1
     return opened.with_messages(*run[1:])
 
 
-def make_room(progress: Progress, cancellation: Cancellation) -> None:
+def make_room(progress: Progress) -> None:
     """Compact before the call when the prompt is nearly full: the one case in which a turn waits for it.
 
     Near the threshold the provider's count decides, elsewhere the estimate. A run that goes on had room made for it
@@ -67,7 +71,7 @@ def make_room(progress: Progress, cancellation: Cancellation) -> None:
     if not window.cut_turns and policy.is_near(used_tokens=used, input_tokens=limit, share=share):
         used = progress.counted_tokens = get_chat_model().count_tokens(window.request())
     if policy.is_due(used_tokens=used, input_tokens=limit, share=share):
-        _compact(progress, cancellation, used_tokens=used, trigger=Summary.Trigger.BEFORE_TURN)
+        _compact(progress, used_tokens=used, trigger=Summary.Trigger.BEFORE_TURN)
     if progress.window.is_too_long:
         raise transcript.MessageTooLongError(
             "This message does not fit the model's window beside what must stay. Send it in parts."
@@ -76,7 +80,6 @@ def make_room(progress: Progress, cancellation: Cancellation) -> None:
 
 def _compact(
     progress: Progress,
-    cancellation: Cancellation,
     *,
     used_tokens: int,
     trigger: Summary.Trigger,
@@ -93,10 +96,11 @@ def _compact(
             trigger=trigger,
             used_tokens=used_tokens,
             shrunk_to=shrunk_to,
-            cancellation=cancellation,
+            cancellation=progress.cancellation,
         ),
     )
-    progress.window = open_window(turn, messages_of(runs.checkpoints(progress.run)), shrunk_to=shrunk_to)
+    messages = messages_of(runs.checkpoints(progress.run))
+    progress.window = open_window(turn, messages, tools=progress.tools.definitions, shrunk_to=shrunk_to)
     progress.counted_tokens = None
 
 
@@ -104,7 +108,15 @@ def messages_of(recorded: Sequence[Checkpoint]) -> list[ModelMessage]:
     return [messages_json.from_json(message) for entry in recorded for message in entry.delta]
 
 
-def shrink(progress: Progress, cancellation: Cancellation, *, refused: ContextTooLong) -> None:
+def said_in(messages: Sequence[ModelMessage]) -> str:
+    """What the assistant said to the person between its tools."""
+    texts = (
+        "".join(b.text for b in m.blocks if isinstance(b, Text)) for m in messages if m.role == "assistant"
+    )
+    return "\n\n".join(text.strip() for text in texts if text.strip())
+
+
+def shrink(progress: Progress, *, refused: ContextTooLong) -> None:
     """Make the prompt as short as the provider wants it, once in a turn; raises ``refused`` when that was done."""
     if progress.has_shrunk:
         raise refused
@@ -112,7 +124,6 @@ def shrink(progress: Progress, cancellation: Cancellation, *, refused: ContextTo
     told = refused.details.get("prompt_tokens")
     _compact(
         progress,
-        cancellation,
         used_tokens=told if isinstance(told, int) else progress.window.budget.window_tokens,
         trigger=Summary.Trigger.TOO_LONG,
         shrunk_to=_shrunk_to(progress.window, refused),

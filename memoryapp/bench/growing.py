@@ -22,11 +22,12 @@ from memoryapp.context import assembly
 from memoryapp.context import queries as contexts
 from memoryapp.context.assembly import ContextWindow
 from memoryapp.lifecycle import compaction
-from memoryapp.llm.base import ModelMessage, Text
+from memoryapp.llm.base import Cancellation, ModelMessage, Text
 from memoryapp.llm.messages_wire import encode_prompt
 from memoryapp.llm.registry import chat_limits
 from memoryapp.nudges import RUN_TURN
 from memoryapp.policies.budget import share_out
+from memoryapp.tooling.base import ToolContext
 from memoryapp.transcript import conversations, queries
 from memoryapp.transcript import operations as transcript
 from memoryapp.transcript.models import Conversation, Summary, Turn
@@ -188,10 +189,19 @@ def facts(sizes: Sizes, say: Say) -> list[Row]:
 def _is_found(user_id: UUID, conversation_id: UUID, needle: Needle, query: str) -> bool:
     """Whether the model reads the fact, word for word, in the five results that its tool returns for the question."""
     arguments = SearchConversationsArguments(query=query, limit=5)
-    result, _ = run_search_conversations(
-        arguments, user_id=user_id, conversation_id=conversation_id, may_search_others=False
+    context = ToolContext(
+        user_id=user_id,
+        conversation_id=conversation_id,
+        run_id=uuid4(),
+        tool_use_id="bench",
+        time_zone="UTC",
+        now=timezone.now(),
+        epoch_at_start=0,
+        cancellation=Cancellation(),
+        may_search_others=False,
     )
-    return any(needle.said in item["text"] for item in json.loads(result)["items"])
+    found = run_search_conversations(arguments, context)
+    return any(needle.said in item["text"] for item in json.loads(found.content)["items"])
 
 
 def _post(user: User, conversation: Conversation, text: str) -> UUID:

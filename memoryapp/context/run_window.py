@@ -122,6 +122,11 @@ def drop_rounds(run: Sequence[ModelMessage], *, keep_rounds: int) -> tuple[Model
     return (*before, replace(last, blocks=(*words, *_noted(steps))), *_joined(new))
 
 
+def brief(content: str, *, is_error: bool = False) -> str:
+    """The short form of a result by itself."""
+    return _short_form(ToolResult("", content, is_error=is_error))
+
+
 def holds_thinking(run: Sequence[ModelMessage]) -> bool:
     return any(isinstance(block, Thinking | RedactedThinking) for message in run for block in message.blocks)
 

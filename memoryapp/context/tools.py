@@ -1,26 +1,22 @@
 """The read tool of the model: ``recall``."""
 
 import json
-from datetime import datetime
 from typing import Annotated
-from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from memoryapp.context import recall
 from memoryapp.llm.base import ToolDefinition
-from memoryapp.policies.trust import Origin
+from memoryapp.tooling.base import Arguments, Tool, ToolContext, ToolOutput
 
 MAX_ITEMS = 10
 
 
-class RecallArguments(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
+class RecallArguments(Arguments):
     query: Annotated[str, Field(min_length=1, max_length=2_000)]
 
 
-RECALL = ToolDefinition(
+_DEFINITION = ToolDefinition(
     name="recall",
     description=(
         "Search the user's long-term memories by meaning. What fits the user's message is recalled already; use this "
@@ -35,8 +31,12 @@ RECALL = ToolDefinition(
 )
 
 
-def run_recall(arguments: RecallArguments, *, user_id: UUID, now: datetime) -> tuple[str, Origin]:
-    """The result as JSON text, and the weakest origin in it."""
-    found = recall.search(user_id, arguments.query, now=now, limit=recall.CANDIDATES)
+def run_recall(arguments: RecallArguments, context: ToolContext) -> ToolOutput:
+    """``memories``: as they stand in a prompt; the origin is the weakest among them."""
+    found = recall.search(context.user_id, arguments.query, now=context.now, limit=recall.CANDIDATES)
     relevant = recall.Recall([item for item in found if item.included][:MAX_ITEMS])
-    return json.dumps({"memories": recall.prompt_items(relevant)}, ensure_ascii=False), relevant.taint
+    content = json.dumps({"memories": recall.prompt_items(relevant)}, ensure_ascii=False)
+    return ToolOutput(content, origin=relevant.taint, done=f"recalled: {arguments.query}")
+
+
+RECALL = Tool(_DEFINITION, RecallArguments, run_recall, timeout_s=None)

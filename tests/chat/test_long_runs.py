@@ -1,17 +1,19 @@
 """A run of many large results in a small window: it goes on to its end, whatever the server's rules for thinking."""
 
 import json
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 
 from chat import tools, turn
 from chat.reaper import reap_turns
-from chat.tools import ToolOutcome
 from memoryapp.errors import InvalidInputError
 from memoryapp.lifecycle.compaction import compact
+from memoryapp.policies.trust import Origin
 from memoryapp.scratchpad import operations as scratchpad
 from memoryapp.scratchpad import queries as runs
+from memoryapp.tooling.base import ToolOutput
 from memoryapp.transcript.models import Summary, Turn
 from tests.modelserver import calls, fails, redacted, reply, thinks
 from tests.modelserver.counting import count_prompt, without_marks
@@ -30,20 +32,18 @@ MODELS = ["thinking-12k", "tiny-12k", "legacy-12k"]
 @pytest.fixture(autouse=True)
 def library(monkeypatch):
     """A tool with large results: the searched pages, of about 800 tokens each; a few are missing."""
-    dispatch = tools._dispatch
 
-    def with_library(call, pad, situation):
-        if call.name != "search_conversations":
-            return dispatch(call, pad, situation)
-        page = call.input["query"]
+    def read_page(arguments, _context):
+        page = arguments.query
         if page.startswith("missing"):
             raise InvalidInputError(f"There is no {page}.")
         found = [
             {"page": page, "line": number, "text": f"{page} says: " + "word " * 60} for number in range(12)
         ]
-        return ToolOutcome(json.dumps(found), pad.with_done(f"read {page}"))
+        return ToolOutput(json.dumps(found), origin=Origin.USER_TYPED, done=f"read {page}")
 
-    monkeypatch.setattr(tools, "_dispatch", with_library)
+    library = replace(tools.SEARCH_CONVERSATIONS, run=read_page)
+    monkeypatch.setattr(tools, "SEARCH_CONVERSATIONS", library)
 
 
 @pytest.fixture

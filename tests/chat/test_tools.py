@@ -1,36 +1,31 @@
 """The tools that need no memory, and how a call is told from another."""
 
 import json
-from dataclasses import replace
 from datetime import UTC, datetime
-from uuid import uuid4
 
 import pytest
 
-from chat.tools import Situation, definitions, describe, run_tool
+from chat.everyday_tools import CALCULATE, CURRENT_TIME
+from chat.tools import Ready, Toolbox, describe, judge, perform, toolbox
 from memoryapp.llm.base import ToolUse
-from memoryapp.policies.trust import Origin
 from memoryapp.scratchpad.models import Step
 from memoryapp.scratchpad.pad import Pad
+from memoryapp.scratchpad.tools import UPDATE_PLAN
+from tests.tool_contexts import tool_context
 
-SITUATION = Situation(
-    user_id=uuid4(),
-    conversation_id=uuid4(),
-    run_id=uuid4(),
-    epoch_at_start=0,
-    time_zone="Europe/Berlin",
-    now=datetime(2026, 3, 29, 1, 30, tzinfo=UTC),  # half an hour after the clocks went forward there
-    heard=(),
-    taint=Origin.USER_TYPED,
-    may_recall=True,
-    may_save=True,
-    remembered_so_far=0,
-)
 PAD = Pad(goal="Test")
+TOOLS = Toolbox((UPDATE_PLAN, CURRENT_TIME, CALCULATE))
+# Half an hour after the clocks went forward there.
+CONTEXT = tool_context(time_zone="Europe/Berlin", now=datetime(2026, 3, 29, 1, 30, tzinfo=UTC))
+
+
+def run(call, pad=PAD, *, tools=TOOLS, steps=()):
+    judged = judge(call, tools, pad=pad, steps=steps)
+    return perform(judged, CONTEXT, pad=pad, number=1) if isinstance(judged, Ready) else judged
 
 
 def use(name, pad=PAD, **arguments):
-    return run_tool(ToolUse("t", name, arguments), pad, SITUATION)
+    return run(ToolUse("t", name, arguments), pad)
 
 
 def test_the_time_is_the_users():
@@ -87,7 +82,7 @@ def test_arguments_beyond_the_schema_are_refused_with_the_reason(arguments):
 
 
 def test_a_defect_of_a_tool_is_an_error_and_logged(monkeypatch, caplog):
-    monkeypatch.setattr("chat.tools.calculate", lambda _: 1 // 0)
+    monkeypatch.setattr("chat.everyday_tools.calculate", lambda _: 1 // 0)
 
     outcome = use("calculate", expression="1 + 1")
 
@@ -115,20 +110,20 @@ def test_equal_calls_are_described_alike_and_others_are_not():
 
 def test_the_pad_keeps_every_description_as_it_is():
     call = ToolUse("t", "calculate", {"expression": "(" + "1 +\n " * 100})
-    failed = run_tool(call, PAD, SITUATION)
+    failed = run(call)
 
     assert [failure.call for failure in failed.pad.failed] == [describe(call)]
 
 
 @pytest.mark.django_db
 def test_what_a_conversation_may_not_do_is_neither_offered_nor_done():
-    names = {tool.name for tool in definitions(use_memory=False, save_memory=False)}
-    shut = replace(SITUATION, may_recall=False, may_save=False)
+    shut = toolbox(use_memory=False, save_memory=False)
 
     outcomes = [
-        run_tool(ToolUse("t", "recall", {"query": "tea"}), PAD, shut),
-        run_tool(ToolUse("t", "remember", {"statement": "a", "kind": "preference", "quote": "a"}), PAD, shut),
+        run(ToolUse("t", "recall", {"query": "tea"}), tools=shut),
+        run(ToolUse("t", "remember", {"statement": "a", "kind": "preference", "quote": "a"}), tools=shut),
     ]
 
+    names = {tool.name for tool in shut.tools}
     assert names == {"search_conversations", "update_plan", "current_time", "calculate"}
     assert all("There is no tool" in outcome.content for outcome in outcomes)

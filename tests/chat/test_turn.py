@@ -63,7 +63,8 @@ def test_the_request_holds_static_system_text_tools_and_the_message(alice, model
         }
     ]
     assert [tool["name"] for tool in call.body["tools"]] == [
-        "remember", "recall", "search_conversations", "update_plan", "current_time", "calculate",
+        "remember", "recall", "get_fact", "list_facts", "search_conversations", "update_plan", "current_time",
+        "calculate",
     ]  # fmt: skip
     assert turn.user_id.hex not in json.dumps(call.body)
 
@@ -278,21 +279,43 @@ def test_a_limit_of_steps_ends_the_run_with_a_message(alice, model, configure):
     turn = ask(alice, "Go on for ever")
 
     assert (turn.status, turn.error_code) == ("failed", "run_limit_reached")
-    assert "too many steps" in turn.error_message
-    assert reply_to(turn) == "Step 0.\n\nStep 1."
+    assert "the limit of 2 steps" in turn.error_message
+    assert reply_to(turn) == "Step 0.\n\nStep 1.\n\n**Found so far**\n\n- 0 + 1: 1\n- 1 + 1: 2"
     assert len(model.calls) == 2
 
 
 def test_a_limit_of_time_ends_the_run_before_its_next_call(alice, model, monkeypatch):
     model.script(reply(calls("calculate", expression="1 + 1")))
-    # Asked for the deadline, before the first call, before the second.
-    clock = SimpleNamespace(monotonic=iter([0.0, 1.0, 601.0]).__next__, perf_counter=lambda: 0.0)
+    now = [0.0]
+    clock = SimpleNamespace(monotonic=lambda: now[0], perf_counter=lambda: 0.0)
     monkeypatch.setattr("chat.turn.time", clock)
+    monkeypatch.setattr("chat.progress.time", clock)
+    monkeypatch.setattr("chat.everyday_tools.calculate", lambda _: now.append(now.pop() + 601.0) or "2")
 
     turn = ask(alice, "Go on")
 
     assert turn.error_code == "run_limit_reached"
+    assert "600 seconds" in turn.error_message
     assert len(model.calls) == 1
+
+
+def test_nothing_of_yesterdays_run_enters_todays_prompt(alice, model):
+    conversation = start(alice)
+    model.script(
+        reply(calls("calculate", expression="6 * 7"), calls("calculate", expression="1 / 0")),
+        reply(calls("update_plan", todo=["water the figs"], open_questions=["which figs?"])),
+        reply("Done."),
+    )
+    ask(alice, "First task", conversation)
+    model.script(reply(calls("calculate", expression="6 * 7")), reply("42."))
+
+    ask(alice, "Second task", conversation)
+
+    opening, going_on = (json.dumps(call.body["messages"]) for call in model.calls[-2:])
+    for trace in ("figs", "1 / 0", "6 * 7", "<scratchpad>", "tool_use", "zero"):
+        assert trace not in opening
+    for trace in ("figs", "1 / 0", "First task\\", "zero"):
+        assert trace not in going_on
 
 
 def test_what_postgres_cannot_hold_is_replaced_once_for_all(alice, model):

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 from django.utils import timezone
 
-from chat.tools import definitions
+from chat.tools import toolbox
 from memoryapp.context import assembly, queries, sections
 from memoryapp.context.recall import NOTHING, recall
 from memoryapp.llm.base import ModelLimits, ModelMessage, Text, ToolResult, ToolUse, Usage
@@ -51,7 +51,7 @@ def window(turn: Turn, *, recalled=NOTHING, limits=LIMITS, run=None):
         turn.conversation,
         before_seq=turn.seq,
         run=run or [assembly.opening_message(text, recalled)],
-        tools=definitions(use_memory=True, save_memory=True),
+        tools=toolbox(use_memory=True, save_memory=True).definitions,
         model=MODEL.id,
         limits=limits,
     )
@@ -407,7 +407,7 @@ def test_the_ratio_between_estimate_and_report_is_learned_for_each_model(convers
 
 def test_a_message_larger_than_the_room_is_refused_with_its_size_and_the_limit(conversation, configure):
     configure(STRATA_WINDOW_TOKENS="8000")
-    tools = definitions(use_memory=True, save_memory=True)
+    tools = toolbox(use_memory=True, save_memory=True).definitions
 
     with pytest.raises(transcript.MessageTooLongError) as refused:
         assembly.require_fitting(conversation.user_id, None, "word " * 20_000, tools=tools)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from chat.tools import definitions
+from chat.tools import toolbox
 from memoryapp.conf import get_conf
 from memoryapp.context import assembly, sections
 from memoryapp.context.assembly import ContextWindow
@@ -139,7 +139,7 @@ def opened(turn: Turn) -> ContextWindow:
         turn.conversation,
         before_seq=turn.seq,
         run=[assembly.opening_message(queries.user_message(turn).text, NOTHING)],
-        tools=definitions(use_memory=True, save_memory=True),
+        tools=toolbox(use_memory=True, save_memory=True).definitions,
         model=chat_model,
         limits=get_chat_model().limits(chat_model),
     )

@@ -9,6 +9,7 @@ from memoryapp.embeddings.base import EmbedderUnavailable
 from memoryapp.lifecycle import embedding
 from memoryapp.longterm.models import Memory
 from tests.longterm.saying import remember
+from tests.tool_contexts import tool_context
 
 TEA = "I only drink green tea, never coffee."
 
@@ -94,22 +95,22 @@ def test_a_question_with_unsearchable_characters_still_finds_its_answer(alice):
     assert recalled(alice, "Which\x00green\ud83dtea do I drink?") == [TEA]
 
 
+def context(user):
+    return tool_context(user.id, now=timezone.now())
+
+
 def test_the_tool_answers_with_the_items_and_their_weakest_origin(alice):
     remember(alice, TEA, origin="model_inferred")
 
-    content, origin = run_recall(
-        RecallArguments(query="Which green\x00 tea do I drink?"), user_id=alice.id, now=timezone.now()
-    )
+    output = run_recall(RecallArguments(query="Which green\x00 tea do I drink?"), context(alice))
 
-    assert TEA in content
-    assert origin == "model_inferred"
+    assert TEA in output.content
+    assert output.origin == "model_inferred"
 
 
 def test_the_tool_says_when_nothing_is_known(alice, bob):
     remember(bob, TEA)
 
-    content, _ = run_recall(
-        RecallArguments(query="Which tea do I drink?"), user_id=alice.id, now=timezone.now()
-    )
+    output = run_recall(RecallArguments(query="Which tea do I drink?"), context(alice))
 
-    assert content == '{"memories": []}'
+    assert output.content == '{"memories": []}'
