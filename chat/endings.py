@@ -4,6 +4,7 @@ Its row changes in one transaction, then the run's record, the readers and the b
 """
 
 from contextlib import suppress
+from uuid import UUID
 
 from chat import events
 from chat.progress import Progress
@@ -12,6 +13,7 @@ from memoryapp.llm.base import ModelReply
 from memoryapp.nudges import AFTER_TURN, nudge
 from memoryapp.scratchpad import operations as scratchpad
 from memoryapp.scratchpad import pad as pads
+from memoryapp.scratchpad import queries as runs
 from memoryapp.scratchpad.models import Run
 from memoryapp.scratchpad.operations import NOTHING_SPENT, Spending
 from memoryapp.transcript import operations as transcript
@@ -105,6 +107,15 @@ def end_waiting(progress: Progress, wait: MustWait) -> None:
     progress.publish(
         {"type": "waiting", "reason": wait.reason, "text": wait.message, "until": until.isoformat()}
     )
+    if wait.reason == Turn.WaitReason.APPROVAL:  # the word may have come before there was anyone to wake
+        go_on_when_decided(progress.turn.user_id, claim.turn_id)
+
+
+def go_on_when_decided(user_id: UUID, turn_id: UUID) -> None:
+    """Let a turn go on of whose calls none waits for a word any more."""
+    if not runs.pending_approvals(user_id).filter(run__turn=turn_id).exists():
+        with suppress(transcript.TurnNotWaitingError):  # not yet, or it was stopped
+            transcript.end_wait(user_id, turn_id)
 
 
 def end_handed_over(claim: Claim, progress: Progress | None) -> None:

@@ -1,12 +1,11 @@
 """What the browser and the API do alike with turns and whole conversations."""
 
 from collections.abc import Collection
-from contextlib import suppress
 from datetime import datetime
 from uuid import UUID
 
 from chat import events
-from chat.endings import end_cancelled
+from chat.endings import end_cancelled, go_on_when_decided
 from chat.progress import allowance, spent_by
 from chat.tools import toolbox, tools_of
 from memoryapp.accounts.models import User
@@ -91,9 +90,7 @@ def decide(
     approvals.decide(
         user.id, turn_id, tool_use_id, approve=approve, nonce=nonce, always=always, reason=reason
     )
-    if not runs.pending_approvals(user.id).filter(run__turn=turn_id).exists():
-        with suppress(transcript.TurnNotWaitingError):  # it was stopped at the same moment
-            transcript.end_wait(user.id, turn_id)
+    go_on_when_decided(user.id, turn_id)
     return queries.get_turn(user.id, turn_id)
 
 

@@ -19,6 +19,7 @@ from memoryapp.embeddings.base import EmbedderUnavailable
 from memoryapp.embeddings.registry import get_embedder
 from memoryapp.llm.registry import chat_limits
 from memoryapp.longterm import queries as memories
+from memoryapp.nudges import RUN_TURN, nudge
 from memoryapp.transcript import operations as transcript
 
 logger = logging.getLogger(__name__)
@@ -27,7 +28,8 @@ logger = logging.getLogger(__name__)
 @shared_task
 def run_turn(turn_id: str) -> None:
     """Answer the turn if it is this worker's to answer; a second delivery finds nothing to claim."""
-    if drain.has_begun:  # left for those who stay: it is overdue in a moment
+    if drain.has_begun:  # for those who stay: this worker consumes nothing any more
+        nudge(RUN_TURN, UUID(turn_id))
         return
     claim = transcript.claim_turn(UUID(turn_id))
     if claim:

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 from django.utils import timezone
 
 from chat.progress import Progress
-from chat.tools import Outcome, Ready, denied, failed, judge, perform, replayed
+from chat.tools import EFFECT_UNKNOWN, Outcome, Ready, denied, failed, judge, perform, replayed, unasked
 from chat.waits import MustWait
 from memoryapp.context.run_window import brief
 from memoryapp.llm.base import Text, ToolResult, ToolUse
@@ -106,14 +106,17 @@ def _at_once(progress: Progress, judged: Ready | Outcome) -> AbstractContextMana
 def _outcome(progress: Progress, call: ToolUse, judged: Ready | Outcome, answer: Approval | None) -> Outcome:
     if isinstance(judged, Outcome):
         return judged
+    tool = judged.tool
+    told = context(progress, call)
+    if answer is None and tool.asks_first(judged.arguments, told):
+        return unasked(progress.pad)  # it could not run when people were asked, and can now
     if answer and answer.status != Approval.Status.APPROVED:
         return denied(call, progress.pad, _why_not(answer))
-    tool = judged.tool
     if tool.side_effects and not tool.is_atomic:
         if _begun(progress, call) and not tool.is_idempotent:
-            return failed(call, progress.pad, "effect_unknown", UNKNOWN_EFFECT)
+            return failed(call, progress.pad, EFFECT_UNKNOWN, UNKNOWN_EFFECT)
         _begin(progress, call)
-    return perform(judged, context(progress, call), pad=progress.pad, number=_number(progress, call))
+    return perform(judged, told, pad=progress.pad, number=_number(progress, call))
 
 
 def _why_not(answer: Approval) -> str:

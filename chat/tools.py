@@ -34,6 +34,7 @@ from memoryapp.transcript.tools import SEARCH_CONVERSATIONS
 logger = logging.getLogger(__name__)
 
 REFUSED_REPEAT = "This very call failed before, do not retry it: "
+EFFECT_UNKNOWN = "effect_unknown"  # of a call that a crash or the end of its run overtook
 CUT_CHARS = 120  # for the note at the end of a result that was cut
 CALL_MAX_CHARS = 200  # of a call in the pad, whose lines end at 300
 BUILT_IN = frozenset(
@@ -190,12 +191,11 @@ def replayed(step: Step, call: ToolUse, tools: Toolbox, *, pad: Pad) -> Outcome:
     """What a call that was recorded already came to then."""
     tool = tools.named(call.name)
     status = Step.Status(step.status)
-    has_answered = status in (Step.Status.OK, Step.Status.REPEATED)
-    content = (
-        _capped(step.observation, tool, number=step.number) if tool and has_answered else step.observation
-    )
+    content = step.observation
+    if tool and status in (Step.Status.OK, Step.Status.REPEATED):
+        content = _capped(content, tool, number=step.number)
     return Outcome(
-        content=content,
+        content=content or _error(EFFECT_UNKNOWN, step.error),
         observation=step.observation,
         pad=pad,
         status=status,
@@ -214,6 +214,12 @@ def failed(call: ToolUse, pad: Pad, code: str, why: str, *, origin: Origin = Ori
 def denied(call: ToolUse, pad: Pad, why: str) -> Outcome:
     """Not run: a person would not have it, or did not say."""
     return _refused(pad.with_failure(Failure(describe(call), why)), "not_approved", why, error=why)
+
+
+def unasked(pad: Pad) -> Outcome:
+    """Not run for now: nobody was asked. The model may ask for it again."""
+    why = "The user was not asked about this call yet. Ask for it once more, by itself."
+    return _refused(pad, "not_approved", why, error=why)
 
 
 def describe(call: ToolUse) -> str:

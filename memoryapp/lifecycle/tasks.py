@@ -15,6 +15,7 @@ from memoryapp.lifecycle.models import LifecycleRun
 from memoryapp.longterm import operations as longterm
 from memoryapp.longterm import queries as memories
 from memoryapp.scratchpad import operations as scratchpad
+from memoryapp.scratchpad import queries as runs
 from memoryapp.transcript import conversations
 from memoryapp.transcript import queries as transcript
 from memoryapp.transcript.models import Conversation, Summary
@@ -33,18 +34,17 @@ def embed_memories(memory_id: str) -> None:
 
 @shared_task
 def after_turn(turn_id: str) -> None:
-    """What follows a finished turn: its run may have taught something, its conversation may have grown too long."""
+    """What follows a finished turn: its run may have taught something, its conversation may have grown too long.
+
+    Where records are not kept at all, that of the run goes once its lesson is drawn.
+    """
     try:
         turn = transcript.turn_for_worker(UUID(turn_id))
     except ObjectDoesNotExist:
         return  # its conversation was deleted meanwhile
-    if turn.conversation.save_memory:
-        operations.logged(
-            LifecycleRun.Job.PROMOTION,
-            lambda: int(promotion.promote_run(turn.user_id, turn.id, now=timezone.now()) is not None),
-            user_id=turn.user_id,
-            subject_id=turn.id,
-        )
+    operations.promoted(turn, lambda: promotion.promote_run(turn, now=timezone.now()))
+    if memories.drops_run_records_at_once():
+        scratchpad.drop_records(turn.user_id, runs.run_ids_of_turns(turn.user_id, [turn.id]).values())
     operations.titled(turn, lambda: titling.give_title_if_due(turn))
     operations.compacted(turn.conversation, lambda: compaction.compact_after(turn))
 

@@ -1,6 +1,5 @@
 """Writes of long-term memory. Every path — chat, API, inspector, import — comes through ``remember``."""
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -115,6 +114,11 @@ def remember(user_id: UUID, candidate: Candidate) -> Remembered:
     candidate = _checked(candidate)
     with transaction.atomic(durable=True):
         return _reconcile(user_id, candidate)
+
+
+def remember_within(user_id: UUID, candidate: Candidate) -> Remembered:
+    """``remember`` as a part of the caller's transaction."""
+    return _reconcile(user_id, _checked(candidate))
 
 
 def edit(
@@ -243,46 +247,13 @@ def delete_faded() -> int:
     return len(ids) + len(experiences)
 
 
-def record_experience(
-    *,
-    user_id: UUID,
-    run_id: UUID,
-    goal: str,
-    tools: Sequence[str],
-    outcome: Experience.Outcome,
-    worked: str,
-    avoid: str,
-    origin: Origin,
-    now: datetime,
-) -> Experience | None:
-    """Keep what a run taught, once per run; None when no kind gives experiences a rule."""
-    kind = queries.kinds().filter(subject=Kind.Subject.EXPERIENCE).first()
-    if kind is None:
-        return None
-    experience, _ = Experience.objects.get_or_create(
-        user_id=user_id,
-        source_run_id=run_id,
-        defaults={
-            "kind": kind,
-            "goal": goal,
-            "tools": list(tools),
-            "outcome": outcome,
-            "worked": worked,
-            "avoid": avoid,
-            "origin": origin,
-            "confidence": INITIAL_CONFIDENCE[origin],
-            "affirmed_at": now,
-        },
-    )
-    return experience
+def lock_person(user_id: UUID) -> User:
+    """One writer of a person's memory at a time, and none beside a forgetting.
 
-
-def drop_experiences(user_id: UUID, *, run_ids: Iterable[UUID], texts: Iterable[str]) -> None:
-    """Delete what these runs taught and what holds one of these texts, within the caller's transaction."""
-    held = Q(source_run__in=list(run_ids))
-    for text in texts:
-        held |= Q(goal__icontains=text) | Q(worked__icontains=text) | Q(avoid__icontains=text)
-    Experience.objects.filter(held, user_id=user_id).delete()
+    Taken before any memory is locked, always in this order, so that two writers never wait for each other; without
+    the key, so that a new message, which refers to the person, does not wait for a memory.
+    """
+    return User.objects.select_for_update(no_key=True).get(id=user_id)
 
 
 def _checked(candidate: Candidate) -> Candidate:
@@ -305,7 +276,7 @@ def _checked(candidate: Candidate) -> Candidate:
 
 
 def _reconcile(user_id: UUID, candidate: Candidate) -> Remembered:
-    user = _lock_person(user_id)
+    user = lock_person(user_id)
     kind = queries.get_kind(candidate.kind)
     digest = queries.statement_digest(user.forgetting_key, candidate.statement)
     _refuse_forgotten(user, candidate, digest)
@@ -496,17 +467,8 @@ def _author(candidate: Candidate) -> MemoryVersion.Author:
     return MemoryVersion.Author.ASSISTANT
 
 
-def _lock_person(user_id: UUID) -> User:
-    """One writer of a person's memory at a time, and none beside a forgetting.
-
-    Taken before any memory is locked, always in this order, so that two writers never wait for each other; without
-    the key, so that a new message, which refers to the person, does not wait for a memory.
-    """
-    return User.objects.select_for_update(no_key=True).get(id=user_id)
-
-
 def _locked(user_id: UUID, memory_id: UUID, *, version: int | None) -> Memory:
-    _lock_person(user_id)
+    lock_person(user_id)
     memory = (
         Memory.objects.for_user(user_id)
         .select_for_update(of=("self",))

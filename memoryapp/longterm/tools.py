@@ -1,26 +1,31 @@
-"""The long-term tool of the model: ``remember``. What it may claim is checked here; what it is worth, by code."""
+"""The long-term tools of the model.
+
+``remember`` keeps: what it may claim is checked here; what it is worth, by code. ``get_fact`` and ``list_facts`` read,
+for the questions that SQL answers better than a search by meaning: the value of a key, the last three, what ends soon.
+"""
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
-from typing import Annotated
-from uuid import UUID
+from datetime import date, datetime, time
+from typing import Annotated, Literal
+from zoneinfo import ZoneInfo
 
-from pydantic import BaseModel, ConfigDict, Field
+from django.db.models import F, Q
+from pydantic import Field
 
+from memoryapp.conf import get_conf
+from memoryapp.errors import InvalidInputError
 from memoryapp.llm.base import ToolDefinition
 from memoryapp.longterm import operations as longterm
 from memoryapp.longterm import queries
-from memoryapp.longterm.models import Memory
+from memoryapp.longterm.models import Memory, MemoryQuerySet
 from memoryapp.policies.reconciliation import says
 from memoryapp.policies.trust import Origin, weakest
+from memoryapp.tooling.base import Arguments, Tool, ToolContext, ToolOutput
 
 
-class RememberArguments(BaseModel):
+class RememberArguments(Arguments):
     """What the model may say; anything else (an origin, a user, a status) is refused."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     statement: Annotated[str, Field(min_length=1, max_length=2_000)]
     kind: Annotated[str, Field(min_length=1, max_length=50)]
@@ -28,17 +33,19 @@ class RememberArguments(BaseModel):
     key: Annotated[str, Field(max_length=100)] = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Heard:
-    """A user message the model could quote."""
+def remember_tool() -> Tool:
+    """As the model sees it, it changes only when an admin changes the kinds."""
+    return Tool(
+        _remember_definition(),
+        RememberArguments,
+        run_remember,
+        side_effects=True,
+        is_atomic=True,
+        timeout_s=None,
+    )
 
-    message_id: UUID
-    text: str
-    said_at: datetime
 
-
-def remember_definition() -> ToolDefinition:
-    """The tool as the model sees it; it changes only when an admin changes the kinds."""
+def _remember_definition() -> ToolDefinition:
     kinds = list(queries.statement_kinds())
     meanings = "; ".join(f"{kind.slug}: {kind.label.lower()}" for kind in kinds)
     return ToolDefinition(
@@ -70,20 +77,11 @@ def remember_definition() -> ToolDefinition:
     )
 
 
-def run_remember(
-    arguments: RememberArguments,
-    *,
-    user_id: UUID,
-    heard: Sequence[Heard],
-    taint: Origin,
-    run_id: UUID,
-    epoch_at_start: int,
-) -> tuple[str, longterm.Remembered]:
-    """The result for the model as JSON text, and what became of the statement. Raises what ``remember`` raises.
-
-    ``heard``: the user's messages in the prompt, newest first. ``taint``: the weakest origin in the prompt.
-    """
-    said = next((message for message in heard if arguments.quote in message.text), None)
+def run_remember(arguments: RememberArguments, context: ToolContext) -> ToolOutput:
+    """What became of the statement, within the caller's transaction. Raises what ``remember_within`` raises."""
+    if context.remembered_so_far >= get_conf().memories_per_turn:
+        raise InvalidInputError("Enough was remembered for one message; leave the rest.")
+    said = next((message for message in context.heard if arguments.quote in message.text), None)
     if said is None:
         raise longterm.QuoteNotFoundError("The quote must be copied word for word from what the user said.")
     candidate = longterm.Candidate(
@@ -91,22 +89,150 @@ def run_remember(
         statement=arguments.statement,
         key=arguments.key,
         quote=arguments.quote,
-        origin=weakest([taint, _origin(arguments.statement, said.text)]),
+        origin=weakest([context.taint, _origin(arguments.statement, said.text)]),
         channel=Memory.Channel.CHAT,
         said_at=said.said_at,
         source=longterm.Source(message_id=said.message_id, text=said.text),
-        run_id=run_id,
-        epoch_at_start=epoch_at_start,
+        run_id=context.run_id,
+        epoch_at_start=context.epoch_at_start,
     )
-    remembered = longterm.remember(user_id, candidate)
+    remembered = longterm.remember_within(context.user_id, candidate)
+    memory = remembered.memory
     result = {
         "outcome": remembered.outcome,
-        "statement": remembered.memory.statement,
-        "memory_id": str(remembered.memory.id),
+        "statement": memory.statement,
+        "memory_id": str(memory.id),
     }
-    return json.dumps(result, ensure_ascii=False), remembered
+    return ToolOutput(
+        json.dumps(result, ensure_ascii=False),
+        origin=Origin.USER_TYPED,
+        done=f"{remembered.outcome}: {memory.statement}",
+        event={"type": "memory", "kind": memory.kind.slug, **result},
+    )
 
 
 def _origin(statement: str, said: str) -> Origin:
     """The user typed it when their message holds the very words; else the model concluded it."""
     return Origin.USER_TYPED if says(said, statement) else Origin.MODEL_INFERRED
+
+
+MAX_KEYS = 50  # about 250 tokens of keys, for a model that guessed wrong
+
+
+class GetFactArguments(Arguments):
+    # As keys are written, except that capitals are forgiven.
+    key: Annotated[
+        str,
+        Field(
+            max_length=100,
+            pattern=r"^[A-Za-z0-9_]+(\.[A-Za-z0-9_]+)*$",
+            description="Words joined by dots or underscores, such as 'city' or 'pet.name'.",
+        ),
+    ]
+
+
+class ListFactsArguments(Arguments):
+    kind: Annotated[
+        str, Field(max_length=50, pattern=r"^[-\w]*$", description="Only this kind; empty for all.")
+    ] = ""
+    order: Annotated[
+        Literal["newest", "oldest", "expiring", "key"],
+        Field(
+            description="By when it was said; or what ends soonest, without what never does; or what has a key, by it."
+        ),
+    ] = "newest"
+    limit: Annotated[int, Field(ge=1, le=20)] = 10
+    # From JSON it comes as text, which a strict field refuses.
+    said_after: Annotated[
+        date | None, Field(strict=False, description="Only what was said on this day or later, YYYY-MM-DD.")
+    ] = None
+
+
+def _get_fact(arguments: GetFactArguments, context: ToolContext) -> ToolOutput:
+    key = arguments.key.lower()
+    found = list(queries.memories(context.user_id, key=key))
+    return _answer(found, context) if found else _known_keys(context)
+
+
+def _known_keys(context: ToolContext) -> ToolOutput:
+    """Nothing under that key: the keys there are, so that the model does not go on guessing."""
+    rows = _ORDERS["key"](queries.memories(context.user_id)).values_list("key", "origin")[:MAX_KEYS]
+    known = list(rows)
+    return ToolOutput(
+        json.dumps({"memories": [], "known_keys": [key for key, _ in known]}),
+        origin=weakest(Origin(origin) for _, origin in known),
+    )
+
+
+def _list_facts(arguments: ListFactsArguments, context: ToolContext) -> ToolOutput:
+    if arguments.kind:
+        queries.get_kind(arguments.kind)
+    rows = _ORDERS[arguments.order](queries.memories(context.user_id, kind=arguments.kind))
+    if arguments.said_after:
+        midnight = datetime.combine(arguments.said_after, time(0), tzinfo=ZoneInfo(context.time_zone))
+        rows = rows.filter(said_at__gte=midnight)
+    found = list(rows[: arguments.limit + 1])
+    return _answer(found[: arguments.limit], context, are_there_more=len(found) > arguments.limit)
+
+
+def _newest(rows: MemoryQuerySet) -> MemoryQuerySet:
+    return rows.order_by("-said_at", "-id")
+
+
+def _oldest(rows: MemoryQuerySet) -> MemoryQuerySet:
+    return rows.order_by("said_at", "id")
+
+
+def _expiring(rows: MemoryQuerySet) -> MemoryQuerySet:
+    return rows.exclude(Q(fades_at=None)).order_by(F("fades_at"), "id")
+
+
+def _by_key(rows: MemoryQuerySet) -> MemoryQuerySet:
+    return rows.exclude(key="").order_by("key", "id")
+
+
+_ORDERS = {"newest": _newest, "oldest": _oldest, "expiring": _expiring, "key": _by_key}
+
+
+def _answer(found: Sequence[Memory], context: ToolContext, *, are_there_more: bool = False) -> ToolOutput:
+    """The memories as recall shows them; as trusted as the least trusted of them."""
+    answer: dict[str, object] = {"memories": [_item(memory, context) for memory in found]}
+    return ToolOutput(
+        json.dumps(answer | ({"more": True} if are_there_more else {}), ensure_ascii=False),
+        origin=weakest(Origin(memory.origin) for memory in found),
+    )
+
+
+def _item(memory: Memory, context: ToolContext) -> dict[str, object]:
+    item: dict[str, object] = {
+        "id": str(memory.id),
+        "kind": memory.kind.slug,
+        "statement": memory.statement,
+        "origin": memory.origin,
+        "said_on": memory.said_at.date().isoformat(),
+        "confidence": round(memory.confidence, 2),
+    }
+    if memory.key:
+        item["key"] = memory.key
+    fades_at: datetime | None = getattr(memory, "fades_at", None)  # the query's
+    if fades_at is not None:
+        item["expires"] = fades_at.astimezone(ZoneInfo(context.time_zone)).isoformat(timespec="minutes")
+    return item
+
+
+GET_FACT = Tool.of(
+    "get_fact",
+    "Look up the one current value that is remembered under a key about the user, such as 'city' or 'shoe_size'. "
+    "When there is none, the keys that exist are listed.",
+    GetFactArguments,
+    _get_fact,
+    timeout_s=None,
+)
+LIST_FACTS = Tool.of(
+    "list_facts",
+    "List what is remembered about the user, by date, by end or by key: 'my last three tickets', 'what did I tell you "
+    "this week', 'what expires soon'. To find something by its meaning use recall.",
+    ListFactsArguments,
+    _list_facts,
+    timeout_s=None,
+)

@@ -204,17 +204,16 @@ def close_run(
     attempt: int,
     status: Run.Status,
     spending: Spending = NOTHING_SPENT,
-    is_kept: bool = True,
 ) -> None:
-    """The run is over; its record stays for the admin-set time, or goes at once (``is_kept``).
+    """The run is over; its record stays for the admin-set time.
 
-    The record of a run during which its person forgot something goes at once, too: it may hold just that.
+    The record of a run during which its person forgot something goes at once: it may hold just that.
     """
     run = Run.objects.filter(turn_id=turn_id)
     with transaction.atomic(durable=True):
         # Not beside a forgetting: it either finds this run ended, or has moved the epoch by now.
         people = User.objects.select_for_update(no_key=True, of=("self",)).filter(runs__turn_id=turn_id)
-        epochs = [person.memory_epoch for person in people] if is_kept else []
+        epochs = [person.memory_epoch for person in people]
         ended = run.filter(attempt__lte=attempt, status=Run.Status.RUNNING)
         Step.objects.filter(run__in=ended, status=Step.Status.RUNNING).update(
             status=Step.Status.ERROR, error="The run ended meanwhile. Whether it took effect is not known."

@@ -236,6 +236,22 @@ def test_a_call_that_cannot_run_is_not_asked_about(alice, model, sent):
     assert not runs.approvals(alice.id, [turn.id]).exists()
 
 
+def test_a_call_that_only_became_possible_in_its_round_does_not_run_unasked(alice, model, sent):
+    """The second letter would be answered with the first one's result, had nothing been changed in between."""
+    said = "I live in Porto."
+    again = reply(
+        calls("remember", statement=said, quote=said, kind="identity"), calls("send_letter", to="Ann")
+    )
+    model.script(letter(), again, reply("One letter."))
+    turn = ask(alice, said)
+
+    decide(turn)
+    ended = answer(turn)
+
+    assert (ended.status, len(sent)) == ("completed", 1)
+    assert [step.status for step in runs.steps(ended.run)] == ["ok", "ok", "refused"]
+
+
 def test_a_stop_ends_the_question_too(alice, model, sent):
     model.script(letter())
     turn = ask(alice, "Write to Ann")

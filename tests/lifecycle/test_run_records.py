@@ -1,0 +1,54 @@
+"""How long the record of a run stays: as an administrator says, down to not at all."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from memoryapp.lifecycle import tasks
+from memoryapp.longterm.models import Kind
+from memoryapp.scratchpad.models import Approval, Checkpoint, Run, Step
+from tests.modelserver import calls, reply
+from tests.turns import COMMITTED, ask
+
+pytestmark = [COMMITTED, pytest.mark.usefixtures("nudges")]
+
+
+def keep_for(days: int | None) -> None:
+    Kind.objects.filter(subject=Kind.Subject.RUN).update(ttl_days=days)
+
+
+@pytest.fixture
+def ended(alice, model):
+    model.script(reply(calls("calculate", expression="6 * 7")), reply("42."))
+    return ask(alice, "What is 6 * 7?")
+
+
+def records() -> list[int]:
+    return [rows.objects.count() for rows in (Run, Step, Checkpoint, Approval)]
+
+
+def test_a_record_that_is_not_kept_goes_with_what_follows_the_reply(ended):
+    keep_for(0)
+
+    tasks.after_turn(str(ended.id))
+
+    assert records() == [0, 0, 0, 0]
+
+
+def test_a_record_that_is_kept_stays(ended):
+    keep_for(1)
+
+    tasks.after_turn(str(ended.id))
+    tasks.sweep()
+
+    assert records() == [1, 1, 3, 0]
+
+
+def test_a_record_goes_with_the_sweep_once_its_time_is_over(ended):
+    keep_for(1)
+    Run.objects.update(finished_at=timezone.now() - timedelta(days=1))
+
+    tasks.sweep()
+
+    assert records() == [0, 0, 0, 0]
