@@ -1,6 +1,6 @@
 from django.urls import path
 
-from chat import branch_views, context_views, list_views, views
+from chat import branch_views, context_views, list_views, tool_views, views, waiting_views
 
 app_name = "chat"
 
@@ -10,8 +10,11 @@ urlpatterns = [
     path("c/<uuid:conversation_id>/", views.conversation, name="conversation"),
     path("c/<uuid:conversation_id>/send", views.send, name="send"),
     path("c/<uuid:conversation_id>/context", context_views.context, name="context"),
+    path("c/<uuid:conversation_id>/servers", tool_views.tool_servers, name="tool_servers"),
+    path("c/<uuid:conversation_id>/servers/<uuid:server_id>", tool_views.switch_server, name="switch_server"),
     path("c/<uuid:conversation_id>/rename", views.rename, name="rename"),
     path("c/<uuid:conversation_id>/memory", views.switch_memory, name="memory"),
+    path("c/<uuid:conversation_id>/ask-again", waiting_views.ask_again, name="ask_again"),
     path("c/<uuid:conversation_id>/delete", views.delete, name="delete"),
     path("c/<uuid:conversation_id>/restore", views.restore, name="restore"),
     path("c/<uuid:conversation_id>/pin", list_views.pin, name="pin"),
@@ -25,6 +28,9 @@ urlpatterns = [
     path("t/<uuid:turn_id>/stream", views.stream, name="stream"),
     path("t/<uuid:turn_id>/stop", views.stop, name="stop"),
     path("t/<uuid:turn_id>/retry", views.retry, name="retry"),
+    path("t/<uuid:turn_id>/waiting", waiting_views.waiting, name="waiting"),
+    path("t/<uuid:turn_id>/decide", waiting_views.decide, name="decide"),
+    path("t/<uuid:turn_id>/resume", waiting_views.resume, name="resume"),
     path("t/<uuid:turn_id>/edit", branch_views.edit, name="edit"),
     path("t/<uuid:turn_id>/again", branch_views.again, name="again"),
     path("t/<uuid:turn_id>/show", branch_views.show, name="show"),

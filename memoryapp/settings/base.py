@@ -19,6 +19,7 @@ IS_HTTPS = urlsplit(BASE_URL).scheme == "https"
 
 INSTALLED_APPS = [
     "memoryapp.accounts",
+    "memoryapp.tooling",
     "memoryapp.scratchpad",
     "memoryapp.transcript",
     "memoryapp.longterm",
@@ -191,5 +192,10 @@ LOGGING = {
         "django.server": {"propagate": True},
         # A refused host or a 404 is not worth a line with a traceback.
         "django.security.DisallowedHost": {"level": "CRITICAL"},
+        # One line per request, with an address that may hold a key.
+        "httpx2": {"level": "WARNING"},
+        # What fails reaches us as an exception; these lines quote what strangers sent, and name sessions.
+        "mcp": {"level": "CRITICAL"},
+        "client": {"level": "CRITICAL"},  # the name that the MCP client gives its own
     },
 }

@@ -133,8 +133,7 @@ class Tool:
         **marks: Any,  # the other fields of this class
     ) -> Self:
         """A tool whose JSON schema is that of its arguments."""
-        schema = arguments.model_json_schema()
-        schema.pop("title", None)
+        schema = _without_titles(arguments.model_json_schema())
         return cls(
             definition=ToolDefinition(name=name, description=description, input_schema=schema),
             arguments=arguments,
@@ -148,3 +147,17 @@ class Tool:
         Raises pydantic's ``ValidationError``.
         """
         return self.arguments.model_validate(dict(arguments)) if self.arguments else dict(arguments)
+
+
+def _without_titles(schema: Any) -> Any:  # JSON
+    """Pydantic titles everything; a model reads the name beside it. (A property may be called so.)"""
+    match schema:
+        case dict():
+            return {
+                key: _without_titles(value)
+                for key, value in schema.items()
+                if key != "title" or not isinstance(value, str)
+            }
+        case list():
+            return [_without_titles(item) for item in schema]
+    return schema

@@ -41,9 +41,7 @@ def run_within_time(tool: Tool, arguments: Any, context: ToolContext) -> ToolOut
     inner.set()
     if context.cancellation.is_set:
         raise Cancelled("Stopped.")
-    raise ToolTimedOutError(
-        f"The tool did not answer within {tool.timeout_s:g} s.", timeout_s=tool.timeout_s
-    )
+    raise ToolTimedOutError(f"The tool did not answer within {tool.timeout_s:g} s.", timeout_s=tool.timeout_s)
 
 
 def _work(tool: Tool, arguments: Any, context: ToolContext, answer: "Future[ToolOutput]") -> None:
