@@ -49,7 +49,10 @@ class SectionOut(Schema):
 
 
 class RecalledOut(Schema):
-    memory_id: UUID
+    """A memory or an experience: the other id is null. ``confidence``: of an experience, how near its goal is."""
+
+    memory_id: UUID | None = None
+    experience_id: UUID | None = None
     arms: ArmsOut
     confidence: float | None
     score: float

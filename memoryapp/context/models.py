@@ -23,7 +23,8 @@ class ContextSnapshot(models.Model):
     reserve_output_tokens = models.PositiveIntegerField()
     # [{"name", "tokens", "cached"}], in prompt order; tokens are estimates.
     sections = models.JSONField()
-    # [{"memory_id", "arms": {"cosine", "overlap"}, "score", "included", "reason"}], best first.
+    # [{"memory_id" or "experience_id", "arms": {"cosine", "overlap"}, "confidence", "score", "included", "reason"}],
+    # of each sort best first.
     recalled = models.JSONField(default=list)
     cut_turns = models.PositiveIntegerField(default=0)  # older turns that found no room
     # The whole request: by the local estimate, by the counting endpoint when it was asked, as billed.

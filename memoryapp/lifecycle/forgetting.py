@@ -2,6 +2,7 @@
 
 from django.dispatch import receiver
 
+from memoryapp.longterm import experiences
 from memoryapp.longterm import operations as longterm
 from memoryapp.longterm.operations import Traces
 from memoryapp.scratchpad import operations as scratchpad
@@ -17,5 +18,5 @@ def drop_run_records(traces: Traces, **_: object) -> None:
     texts = {text[:BEGINNING_CHARS] for text in traces.texts}
     holding = runs.ended_runs_holding(traces.user_id, texts).values_list("id", flat=True)
     run_ids = traces.run_ids.union(holding)
-    longterm.drop_experiences(traces.user_id, run_ids=run_ids, texts=texts)
+    experiences.drop(traces.user_id, run_ids=run_ids, texts=texts)
     scratchpad.drop_records(traces.user_id, run_ids)

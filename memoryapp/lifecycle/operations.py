@@ -8,6 +8,7 @@ from django.utils import timezone
 from memoryapp.errors import MemoryAppError
 from memoryapp.lifecycle.compaction import Compacted
 from memoryapp.lifecycle.models import LifecycleRun
+from memoryapp.lifecycle.promotion import Promoted
 from memoryapp.lifecycle.titling import Titled
 from memoryapp.transcript.models import Conversation, Turn
 
@@ -62,6 +63,22 @@ def titled(turn: Turn, work: Callable[[], Titled | None]) -> None:
             subject_id=turn.conversation_id,
             started_at=started_at,
             rows=int(bool(done.title)),
+            input_tokens=done.usage.total_input_tokens,
+            output_tokens=done.usage.output_tokens,
+        )
+
+
+def promoted(turn: Turn, work: Callable[[], Promoted | None]) -> None:
+    """Learn from a run and keep a line about what it cost, unless it taught nothing."""
+    started_at = timezone.now()
+    done = work()
+    if done:
+        _note(
+            LifecycleRun.Job.PROMOTION,
+            user_id=turn.user_id,
+            subject_id=turn.id,
+            started_at=started_at,
+            rows=int(done.experience is not None),
             input_tokens=done.usage.total_input_tokens,
             output_tokens=done.usage.output_tokens,
         )

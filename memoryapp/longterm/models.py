@@ -4,8 +4,10 @@ from typing import ClassVar
 from uuid import UUID
 
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.search import SearchVector, SearchVectorField
+from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import F, Q
@@ -17,6 +19,7 @@ from memoryapp.policies.trust import Origin
 
 MAX_DAYS = 36_500  # a century: dates stay within what Postgres and Python can add
 DAYS = (MinValueValidator(1), MaxValueValidator(MAX_DAYS))
+DAYS_OR_NONE = (MinValueValidator(0), MaxValueValidator(MAX_DAYS))
 ORIGINS = [(origin.value, origin.value.replace("_", " ").capitalize()) for origin in Origin]
 
 
@@ -46,9 +49,10 @@ class Kind(models.Model):
         "lifetime in days",
         null=True,
         blank=True,
-        validators=DAYS,
+        validators=DAYS_OR_NONE,
         help_text="Empty: for ever. A change applies at once, to old memories too: what is older than a shortened "
-        "lifetime is hidden immediately, and the sweep, which runs every minute, deletes it for good.",
+        "lifetime is hidden immediately, and the sweep, which runs every minute, deletes it for good. Scratchpad "
+        "records may have 0: the pad, the steps and the checkpoints of a run are deleted when it ends.",
     )
     is_always_used = models.BooleanField(
         default=False, help_text="In every prompt, not only when it matters."
@@ -76,9 +80,9 @@ class Kind(models.Model):
                 condition=Q(min_confidence__range=(0, 1)), name="kind_min_confidence_range"
             ),
             models.CheckConstraint(condition=~Q(rationale=""), name="kind_has_rationale"),
-            # A lifetime of no days would delete on arrival; one of millions overflows the date.
+            # A memory with a lifetime of no days would go on arrival; one of millions overflows the date.
             models.CheckConstraint(
-                condition=Q(ttl_days=None) | Q(ttl_days__range=(1, MAX_DAYS)),
+                condition=Q(ttl_days=None) | Q(ttl_days__range=(1, MAX_DAYS)) | Q(ttl_days=0, subject="run"),
                 name="kind_ttl_range",
                 violation_error_message=f"A lifetime is 1 to {MAX_DAYS:,} days, or empty for ever.",
             ),
@@ -91,6 +95,15 @@ class Kind(models.Model):
 
     def __str__(self) -> str:
         return self.label
+
+    def clean(self) -> None:
+        """Says beside the field what the constraint would say about the whole form."""
+        if self.ttl_days == 0 and self.subject != self.Subject.RUN:
+            raise ValidationError(
+                {
+                    "ttl_days": "Ensure this value is greater than or equal to 1: only run records may go at once."
+                }
+            )
 
 
 def _fades_at(expires_at: models.Expression | F, is_kept: models.Expression | F) -> models.Func:
@@ -275,14 +288,27 @@ class MemorySource(models.Model):
 
 
 class ExperienceQuerySet(models.QuerySet["Experience"]):
+    def for_user(self, user_id: UUID) -> "ExperienceQuerySet":
+        return self.filter(user_id=user_id)
+
     def with_expiry(self) -> "ExperienceQuerySet":
         """Adds ``fades_at``; an experience follows its kind, nobody keeps one or gives it a date."""
         never = models.Value(None, output_field=models.DateTimeField())
         return self.annotate(fades_at=_fades_at(never, models.Value(value=False)))
 
+    def unfaded(self) -> "ExperienceQuerySet":
+        return self.with_expiry().filter(Q(fades_at=None) | Q(fades_at__gt=Now()))
+
+    def live(self) -> "ExperienceQuerySet":
+        """What may be recalled: not faded, sure enough for its kind, and confirmed where a person has to."""
+        needs_word = Q(origin=Origin.UNTRUSTED) | Q(kind__needs_confirmation=True)
+        return self.unfaded().filter(
+            ~needs_word | Q(confirmed_at__isnull=False), confidence__gte=F("kind__min_confidence")
+        )
+
 
 class Experience(models.Model):
-    """What a finished run taught: goal, tools, outcome, what worked and what to avoid."""
+    """What finished runs taught: goal, tools, outcome, what worked and what to avoid."""
 
     class Outcome(models.TextChoices):
         SUCCEEDED = "succeeded"
@@ -291,19 +317,29 @@ class Experience(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="experiences")
     kind = models.ForeignKey(Kind, on_delete=models.PROTECT, related_name="experiences")
+    # The first run that taught it; its record goes long before the lesson does.
     source_run = models.ForeignKey(
         "scratchpad.Run", on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
     )
+    # The newest runs that taught it, so that each counts once, and a forgetting that reaches one reaches it.
+    run_ids = ArrayField(models.UUIDField(), default=list, blank=True)
+    # Memories that the model had before it in them: a paraphrase of one that is forgotten is found by its id.
+    memory_ids = ArrayField(models.UUIDField(), default=list, blank=True)
     goal = models.TextField()
-    tools = models.JSONField(default=list)
+    tools = models.JSONField(default=list)  # names in order of the alphabet
     outcome = models.CharField(max_length=9, choices=Outcome)
     worked = models.TextField(blank=True)
     avoid = models.TextField(blank=True)
-    origin = models.CharField(max_length=16, choices=ORIGINS)
+    model = models.CharField(max_length=100, blank=True)  # who put it into words; empty: made by code
+    origin = models.CharField(max_length=16, choices=ORIGINS)  # immutable: a trigger refuses changes
     confidence = models.FloatField()
+    # When a person first said that it helped: what comes from untrusted text is of no use before that.
+    confirmed_at = models.DateTimeField(null=True, blank=True)
+    seen_count = models.PositiveIntegerField(default=1)  # runs that taught it
+    given_count = models.PositiveIntegerField(default=0)  # prompts that it was in
     recorded_at = models.DateTimeField(auto_now_add=True)
     affirmed_at = models.DateTimeField()
-    embedding = VectorField(null=True, blank=True)
+    embedding = VectorField(null=True, blank=True)  # of the goal
     embedding_model = models.CharField(max_length=100, blank=True)
 
     objects = ExperienceQuerySet.as_manager()
@@ -314,13 +350,23 @@ class Experience(models.Model):
                 fields=["user", "source_run"], condition=~Q(source_run=None), name="experience_once_per_run"
             ),
             models.CheckConstraint(condition=Q(confidence__range=(0, 1)), name="experience_confidence_range"),
+            models.CheckConstraint(
+                condition=Q(origin__in=[o.value for o in Origin]), name="experience_origin_known"
+            ),
         ]
         indexes: ClassVar = [
             models.Index(fields=["user", "-recorded_at", "-id"], name="experience_list"),
+            # The embedding backlog.
+            models.Index(fields=["id"], condition=Q(embedding=None), name="experience_not_embedded"),
         ]
 
     def __str__(self) -> str:
         return f"experience {self.id}"
+
+    @property
+    def waits(self) -> bool:
+        """Whether nothing uses it before its person says that it helped; ``kind`` comes with it."""
+        return self.confirmed_at is None and (self.origin == Origin.UNTRUSTED or self.kind.needs_confirmation)
 
 
 class Tombstone(models.Model):

@@ -3,15 +3,19 @@
 import hashlib
 import hmac
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from django.db.models import Count, F, Prefetch, Q, QuerySet
+from django.db.models import Case, Count, Exists, F, FloatField, Prefetch, Q, QuerySet, Value, When
 from django.db.models.functions import Now
+from pgvector.django import CosineDistance
 
+from memoryapp.accounts.models import User
 from memoryapp.errors import InvalidInputError, NotFoundError
 from memoryapp.longterm.models import (
     Experience,
+    ExperienceQuerySet,
     Kind,
     Memory,
     MemoryQuerySet,
@@ -22,6 +26,14 @@ from memoryapp.longterm.models import (
 from memoryapp.policies.reconciliation import normalise
 
 WAITING = (Memory.Status.PENDING, Memory.Status.CONFLICT)  # for their person's word
+
+
+@dataclass(frozen=True, slots=True)
+class Holdings:
+    """Whether a person has live rows of each sort."""
+
+    memories: bool
+    experiences: bool
 
 
 def kinds() -> QuerySet[Kind]:
@@ -42,8 +54,13 @@ def get_kind(slug: str) -> Kind:
 
 
 def run_record_days() -> int | None:
-    """How long finished runs stay visible; None: for ever, also when no kind says so."""
+    """How long records of finished runs stay; 0: they go at once; None: for ever, also when no kind says so."""
     return kinds().filter(subject=Kind.Subject.RUN).values_list("ttl_days", flat=True).first()
+
+
+def drops_run_records_at_once() -> bool:
+    """Whether a run's record goes when the run ends."""
+    return run_record_days() == 0
 
 
 def statement_digest(forgetting_key: bytes | memoryview, statement: str) -> str:
@@ -104,7 +121,20 @@ def always_used(user_id: UUID) -> Sequence[Memory]:
 
 def has_live(user_id: UUID) -> bool:
     """Whether there is anything that a search could find."""
-    return Memory.objects.for_user(user_id).live().exists()
+    return holdings(user_id).memories
+
+
+def holdings(user_id: UUID) -> Holdings:
+    """What a search could find; one statement, because it is asked before every answer."""
+    row = (
+        User.objects.filter(id=user_id)
+        .values_list(
+            Exists(Memory.objects.for_user(user_id).live()),
+            Exists(Experience.objects.for_user(user_id).live()),
+        )
+        .first()
+    )
+    return Holdings(*row) if row else Holdings(memories=False, experiences=False)
 
 
 def is_in_use() -> bool:
@@ -147,6 +177,15 @@ def taken_from(user_id: UUID, message_ids: Iterable[UUID]) -> QuerySet[MemorySou
 def from_conversation(user_id: UUID, conversation_id: UUID) -> MemoryQuerySet:
     taken = MemorySource.objects.filter(user_id=user_id, message__turn__conversation_id=conversation_id)
     return memories(user_id, status="any").filter(id__in=taken.values("memory_id"))
+
+
+def from_run(user_id: UUID, run_id: UUID) -> MemoryQuerySet:
+    """What the assistant remembered during this run."""
+    return memories(user_id, status="any").filter(source_run=run_id)
+
+
+def experiences_from_run(user_id: UUID, run_id: UUID) -> ExperienceQuerySet:
+    return experiences(user_id).filter(Q(source_run=run_id) | Q(run_ids__contains=[run_id]))
 
 
 def learned_per_conversation(user_id: UUID, conversation_ids: Iterable[UUID]) -> dict[UUID, int]:
@@ -199,13 +238,55 @@ def faded() -> MemoryQuerySet:
     return Memory.objects.all().with_expiry().filter(Q(fades_at__lte=Now()))
 
 
-def experiences(user_id: UUID) -> QuerySet[Experience]:
-    """Those that have not faded, newest first."""
-    rows = Experience.objects.filter(user_id=user_id).with_expiry()
-    return rows.filter(Q(fades_at=None) | Q(fades_at__gt=Now())).order_by("-recorded_at", "-id")
+def experiences(user_id: UUID) -> ExperienceQuerySet:
+    """Those that have not faded, whether or not they may be recalled, newest first."""
+    rows = Experience.objects.for_user(user_id).unfaded().select_related("kind")
+    return rows.order_by("-recorded_at", "-id")
 
 
-def faded_experiences() -> QuerySet[Experience]:
+def get_experience(user_id: UUID, experience_id: UUID) -> Experience:
+    experience = experiences(user_id).filter(id=experience_id).first()
+    if experience is None:
+        raise NotFoundError("There is no such experience.")
+    return experience
+
+
+def experiences_by_ids(user_id: UUID, ids: Iterable[UUID]) -> dict[UUID, Experience]:
+    return {experience.id: experience for experience in experiences(user_id).filter(id__in=list(ids))}
+
+
+def live_experiences(user_id: UUID, *, embedding: list[float] | None, model_id: str) -> list[Experience]:
+    """What may be recalled, newest first, with ``cosine``: all of it, for one person has a few hundred at most."""
+    live = Experience.objects.for_user(user_id).live().select_related("kind")
+    return list(with_cosine(live, embedding=embedding, model_id=model_id).order_by("-recorded_at", "-id"))
+
+
+def with_cosine(
+    rows: ExperienceQuerySet, *, embedding: list[float] | None, model_id: str
+) -> ExperienceQuerySet:
+    """Adds ``cosine``, of the goal's vector: None while one side has none, or that of another model.
+
+    The vectors themselves stay in the database: they are a hundred times the rest.
+    """
+    never = Value(None, output_field=FloatField())
+    similarity = Value(1.0) - CosineDistance("embedding", embedding) if embedding else never
+    cosine = Case(When(embedding_model=model_id, then=similarity), default=never, output_field=FloatField())
+    return rows.annotate(cosine=cosine).defer("embedding")
+
+
+def has_taught(user_id: UUID, run_id: UUID) -> bool:
+    """Whether something was learned from this run already."""
+    taught = Q(source_run=run_id) | Q(run_ids__contains=[run_id])
+    return Experience.objects.for_user(user_id).filter(taught).exists()
+
+
+def experiences_not_embedded(model_id: str) -> QuerySet[Experience]:
+    """Those whose goals recall can so far find by words only, oldest first."""
+    waiting = Q(embedding=None) | ~Q(embedding_model=model_id)
+    return Experience.objects.filter(waiting).order_by("recorded_at", "id")
+
+
+def faded_experiences() -> ExperienceQuerySet:
     """Of anyone: for the sweep."""
     return Experience.objects.with_expiry().filter(Q(fades_at__lte=Now()))
 

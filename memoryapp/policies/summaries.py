@@ -91,7 +91,7 @@ def fault(summary: str, source: str, *, tokens_before: int, max_tokens: int) -> 
         return "too_long"
     if tokens >= tokens_before:
         return "not_smaller"
-    return "invented" if _invents(summary, source) else ""
+    return "invented" if invents(summary, source) else ""
 
 
 def _untagged(text: str) -> str:
@@ -136,7 +136,8 @@ _EDGES = " .,;:!?。、"  # punctuation belongs to the sentence that quotes
 _OMISSION = re.compile(r"\[?(?:…|\.\.\.)\]?")
 
 
-def _invents(summary: str, source: str) -> bool:
+def invents(summary: str, source: str) -> bool:
+    """Whether an address, number, identifier, quotation or code span in it does not stand in the source as a whole."""
     summary, source = _comparable(_unnumbered(summary)), _comparable(source)
     if not set(_ADDRESS.findall(source)).issuperset(_ADDRESS.findall(summary)):
         return True

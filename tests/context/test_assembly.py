@@ -415,7 +415,7 @@ def test_a_message_larger_than_the_room_is_refused_with_its_size_and_the_limit(c
     tokens, limit = refused.value.details["tokens"], refused.value.details["limit_tokens"]
     assert tokens > limit > 1_000
     assert f"{tokens:,}" in str(refused.value)
-    assembly.require_fitting(conversation.user_id, None, "word " * 1_500, tools=tools)
+    assembly.require_fitting(conversation.user_id, None, "word " * 800, tools=tools)
 
 
 def test_the_next_prompt_is_this_one_without_what_was_recalled_and_done(conversation):

@@ -174,7 +174,8 @@ def test_after_the_commit_a_worker_is_told_the_id_and_nothing_else(alice, monkey
     memory = remember(alice, "I like tea", said_at=NOW - DAY).memory
     remember(alice, "I like tea")
 
-    assert sent == [("memoryapp.lifecycle.tasks.embed_memories", {"args": [str(memory.id)], "retry": False})]
+    told = {"args": [str(memory.id)], "retry": False, "countdown": None}
+    assert sent == [("memoryapp.lifecycle.tasks.embed_memories", told)]
     assert "tea" not in json.dumps(sent)
 
 

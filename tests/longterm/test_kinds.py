@@ -5,9 +5,9 @@ from django.db import IntegrityError
 from django.test import Client
 from django.urls import reverse
 
-from memoryapp.longterm import operations as longterm
-from memoryapp.longterm import queries
-from memoryapp.longterm.models import Experience, Kind
+from memoryapp.longterm import experiences, queries
+from memoryapp.longterm.experiences import Lesson
+from memoryapp.longterm.models import Kind
 from memoryapp.policies.trust import Origin
 from tests.longterm.saying import NOW, remember
 from tests.turns import post
@@ -44,6 +44,17 @@ def test_days_out_of_bounds_are_refused_beside_their_field(staff, field, days):
     assert "Ensure this value is" in str(response.context["adminform"].form.errors[field])
     kind.refresh_from_db()
     assert kind.ttl_days == 30
+
+
+def test_only_records_of_runs_may_have_a_lifetime_of_no_days(staff):
+    kind = Kind.objects.get(subject=Kind.Subject.RUN)
+
+    response = staff.post(address(kind), form(kind, ttl_days="0"))
+
+    assert response.status_code == 302
+    assert queries.run_record_days() == 0
+    with pytest.raises(IntegrityError):
+        Kind.objects.filter(subject=Kind.Subject.EXPERIENCE).update(ttl_days=0)
 
 
 @pytest.mark.parametrize("days", ["1", "36500"])
@@ -106,15 +117,11 @@ def test_a_kind_in_use_is_not_deleted_and_an_unused_one_is(staff, alice):
 def test_nothing_is_learned_and_records_stay_without_the_kinds_for_them(alice):
     Kind.objects.exclude(subject=Kind.Subject.STATEMENT).delete()
 
-    learned = longterm.record_experience(
-        user_id=alice.id,
+    learned = experiences.record(
+        alice.id,
+        Lesson(goal="Help me", tools=(), worked="", avoid="", origin=Origin.MODEL_INFERRED),
         run_id=post(alice, "Hello").id,
-        goal="Help me",
-        tools=[],
-        outcome=Experience.Outcome.SUCCEEDED,
-        worked="",
-        avoid="",
-        origin=Origin.MODEL_INFERRED,
+        epoch_at_start=alice.memory_epoch,
         now=NOW,
     )
 

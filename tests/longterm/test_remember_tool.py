@@ -10,12 +10,14 @@ from memoryapp.errors import InvalidInputError
 from memoryapp.longterm import queries
 from memoryapp.longterm.models import Kind, Memory
 from memoryapp.longterm.operations import QuoteNotFoundError, SecretRefusedError
-from memoryapp.longterm.tools import Heard, RememberArguments, remember_definition, run_remember
+from memoryapp.longterm.tools import RememberArguments, remember_tool, run_remember
 from memoryapp.policies.trust import Origin
 from memoryapp.scratchpad import operations as scratchpad
 from memoryapp.scratchpad.models import Run
+from memoryapp.tooling.base import Heard
 from memoryapp.transcript.models import Message
 from tests.longterm.saying import DAY, NOW, message
+from tests.tool_contexts import tool_context
 
 SAID = "By the way, I live in Porto now. My cat is called Miso."
 
@@ -36,14 +38,9 @@ def call(user, *said: Heard, taint=Origin.USER_TYPED, **arguments):
         "quote": "I live in Porto now",
         **arguments,
     }
-    return run_remember(
-        RememberArguments.model_validate(arguments),
-        user_id=user.id,
-        heard=said,
-        taint=taint,
-        run_id=run(user, said[0]).id,
-        epoch_at_start=0,
-    )
+    context = tool_context(user.id, heard=said, taint=taint, run_id=run(user, said[0]).id)
+    output = run_remember(RememberArguments.model_validate(arguments), context)
+    return output.content, queries.get_memory(user.id, output.event["memory_id"])
 
 
 def test_the_result_tells_the_model_what_became_of_the_statement(alice):
@@ -52,7 +49,7 @@ def test_the_result_tells_the_model_what_became_of_the_statement(alice):
     assert json.loads(content) == {
         "outcome": "added",
         "statement": "I live in Porto now",
-        "memory_id": str(remembered.memory.id),
+        "memory_id": str(remembered.id),
     }
 
 
@@ -84,28 +81,28 @@ def test_the_memory_knows_its_message_its_run_and_when_it_was_said(alice):
 def test_only_the_users_very_words_count_as_typed(alice, statement, origin):
     _, remembered = call(alice, heard(alice, SAID), statement=statement)
 
-    assert remembered.memory.origin == origin
+    assert remembered.origin == origin
 
 
 @pytest.mark.parametrize("taint", Origin)
 def test_the_weakest_text_in_the_prompt_bounds_the_origin(alice, taint):
     _, remembered = call(alice, heard(alice, SAID), taint=taint)
 
-    assert remembered.memory.origin == taint
+    assert remembered.origin == taint
 
 
 @pytest.mark.parametrize("taint", Origin)
 def test_a_better_prompt_does_not_make_an_inference_typed(alice, taint):
     _, remembered = call(alice, heard(alice, SAID), taint=taint, statement="The user lives in Porto")
 
-    assert not Origin(remembered.memory.origin).is_at_least(Origin.USER_CONFIRMED)
+    assert not Origin(remembered.origin).is_at_least(Origin.USER_CONFIRMED)
 
 
 def test_under_an_untrusted_text_everything_waits(alice):
     content, remembered = call(alice, heard(alice, SAID), taint=Origin.UNTRUSTED)
 
     assert json.loads(content)["outcome"] == "pending"
-    assert remembered.memory.status == "pending"
+    assert remembered.status == "pending"
 
 
 def test_the_newest_message_with_the_quote_is_its_source(alice):
@@ -182,7 +179,7 @@ def test_a_secret_is_refused_with_the_reason(alice):
 
 
 def test_the_tool_lists_the_kinds_that_a_statement_can_have(db):
-    definition = remember_definition()
+    definition = remember_tool().definition
 
     kinds = definition.input_schema["properties"]["kind"]["enum"]
     assert kinds == [kind.slug for kind in queries.statement_kinds()]
@@ -192,8 +189,8 @@ def test_the_tool_lists_the_kinds_that_a_statement_can_have(db):
 
 
 def test_the_tool_is_the_same_every_time_until_an_admin_changes_a_kind(db):
-    assert remember_definition() == remember_definition()
+    assert remember_tool().definition == remember_tool().definition
 
     Kind.objects.create(slug="recipe", label="Recipes", rationale="Tastes last.")
 
-    assert "recipe" in remember_definition().input_schema["properties"]["kind"]["enum"]
+    assert "recipe" in remember_tool().definition.input_schema["properties"]["kind"]["enum"]

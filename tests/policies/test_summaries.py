@@ -204,8 +204,8 @@ def test_an_extract_of_nothing_new_stays_as_it_is(previous, covered, max_tokens)
 def test_with_room_an_extract_keeps_every_line_and_adds_one_for_each_message(previous, covered):
     made = extract(previous, covered, max_tokens=10**6).splitlines()
 
-    known = [line.rstrip() for line in previous.strip().splitlines() if line.strip()]
-    assert set(filter(None, known)) - {"## What was said"} <= {line.rstrip() for line in made}
+    known = {line.strip() for line in previous.splitlines() if line.strip()}
+    assert known - {"## What was said"} <= {line.strip() for line in made}
     for said in covered:
         assert (
             any(line.startswith(f"- (turn {said.seq}) The user") for line in made)

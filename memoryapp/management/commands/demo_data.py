@@ -92,7 +92,7 @@ def _add(talk: Talk, user: User, *, now: datetime, added: _Added) -> None:
         added.turns += 1
         if exchange.calls:
             _work(exchange, turn)
-            promotion.promote_run(user.id, turn.id, now=now)
+            promotion.promote_run(turn, now=now)
             added.runs += 1
         added.memories += sum(_remember(fact, turn) for fact in exchange.facts)
     if talk.summary and queries.current_summary(user.id, conversation.id) is None:
@@ -146,6 +146,7 @@ def _work(exchange: Exchange, turn: Turn) -> None:
             action=call.action,
             arguments=call.arguments,
             observation=call.observation,
+            error=json.loads(call.observation)["message"] if call.is_error else "",
             status=Step.Status.ERROR if call.is_error else Step.Status.OK,
             tokens=estimate_text(call.observation),
             duration_ms=call.duration_ms,
@@ -161,7 +162,7 @@ def _work(exchange: Exchange, turn: Turn) -> None:
         turn.id,
         attempt=turn.attempt,
         status=Run.Status.COMPLETED,
-        usage=Usage(input_tokens=heard, output_tokens=said),
+        spending=scratchpad.Spending(Usage(input_tokens=heard, output_tokens=said)),
     )
 
 

@@ -1,0 +1,94 @@
+"""What the pages of the experiences show."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.urls import reverse
+from django.utils import timezone
+
+from memoryapp.longterm.models import Experience
+from memoryapp.longterm.presentation import ORIGIN_LABELS, fades_text
+from memoryapp.policies.trust import Origin
+
+OUTCOME_LABELS = {Experience.Outcome.SUCCEEDED: "Solved", Experience.Outcome.FAILED: "Not solved"}
+
+
+@dataclass(frozen=True, slots=True)
+class ExperienceRow:
+    """``state``: "used", "waits" for its person's word, or "unsure": no longer recalled."""
+
+    id: UUID
+    goal: str
+    outcome: str
+    outcome_label: str
+    tools: Sequence[str]
+    state: str
+    confidence_percent: int
+    given_count: int
+    recorded_at: datetime
+    fades_text: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExperiencePage:
+    """An ``ExperienceRow`` with everything its own page adds."""
+
+    row: ExperienceRow
+    worked: Sequence[str]
+    avoid: Sequence[str]
+    origin_label: str
+    written_by: str
+    seen_count: int
+    least_percent: int
+    affirmed_at: datetime
+    expires_at: datetime | None
+    kind_rationale: str
+    run_url: str
+
+    def __getattr__(self, name: str) -> object:
+        # Templates read one flat object.
+        return getattr(self.row, name)
+
+
+def experience_row(experience: Experience) -> ExperienceRow:
+    """``experience`` comes from a query with its kind and ``fades_at``."""
+    fades_at: datetime | None = getattr(experience, "fades_at", None)
+    return ExperienceRow(
+        id=experience.id,
+        goal=experience.goal,
+        outcome=experience.outcome,
+        outcome_label=OUTCOME_LABELS[Experience.Outcome(experience.outcome)],
+        tools=experience.tools,
+        state=_state(experience),
+        confidence_percent=round(experience.confidence * 100),
+        given_count=experience.given_count,
+        recorded_at=experience.recorded_at,
+        fades_text=fades_text(fades_at, now=timezone.now()),
+        url=reverse("inspector:experience", args=[experience.id]),
+    )
+
+
+def experience_page(experience: Experience) -> ExperiencePage:
+    run_id = experience.source_run_id
+    return ExperiencePage(
+        row=experience_row(experience),
+        worked=experience.worked.splitlines(),
+        avoid=experience.avoid.splitlines(),
+        origin_label=ORIGIN_LABELS[Origin(experience.origin)],
+        written_by=experience.model,
+        seen_count=experience.seen_count,
+        least_percent=round(experience.kind.min_confidence * 100),
+        affirmed_at=experience.affirmed_at,
+        expires_at=getattr(experience, "fades_at", None),
+        kind_rationale=experience.kind.rationale,
+        run_url=reverse("inspector:run", args=[run_id]) if run_id else "",
+    )
+
+
+def _state(experience: Experience) -> str:
+    if experience.waits:
+        return "waits"
+    return "used" if experience.confidence >= experience.kind.min_confidence else "unsure"

@@ -1,0 +1,212 @@
+"""The pages of the experiences: what is listed, read, judged, confirmed and forgotten, and by whom."""
+
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from memoryapp.longterm import experiences, queries
+from memoryapp.longterm.experiences import Lesson
+from memoryapp.longterm.models import Experience, Kind
+from memoryapp.policies.trust import Origin
+from memoryapp.scratchpad import operations as scratchpad
+from memoryapp.scratchpad.models import Run
+from tests.inspector.reading import words_of
+from tests.turns import post
+
+EXPERIENCES = reverse("inspector:experiences")
+
+
+@pytest.fixture
+def browser(client, alice):
+    client.force_login(alice)
+    return client
+
+
+def learn(user, goal: str = "Sum up the invoices", **values) -> Experience:
+    turn = post(user, goal)
+    run = scratchpad.open_run(user_id=user.id, turn_id=turn.id, goal=goal, attempt=1)
+    scratchpad.close_run(turn.id, attempt=1, status=Run.Status.COMPLETED)
+    lesson = Lesson(
+        **{
+            "goal": goal,
+            "tools": ("calculate", "recall"),
+            "worked": "recall(query: invoices)\ncalculate(expression: 1 + 2)",
+            "avoid": "calculate(expression: 1 plus 2): not a number",
+            "origin": Origin.TOOL,
+            **values,
+        }
+    )
+    learned = experiences.record(
+        user.id, lesson, run_id=run.id, epoch_at_start=user.memory_epoch, now=timezone.now()
+    )
+    assert learned
+    return learned
+
+
+def page_of(experience: Experience) -> str:
+    return reverse("inspector:experience", args=[experience.id])
+
+
+def now(experience: Experience) -> Experience:
+    return queries.get_experience(experience.user_id, experience.id)
+
+
+def test_without_any_the_page_says_how_they_come_about(browser):
+    response = browser.get(EXPERIENCES)
+
+    assert "No experiences yet" in words_of(response)
+
+
+def test_the_list_shows_what_each_is_worth(browser, alice):
+    experience = learn(alice)
+    experiences.note_given(alice.id, [experience.id])
+
+    shown = words_of(browser.get(EXPERIENCES))
+
+    assert "Sum up the invoices Solved with calculate, recall learned" in shown
+    assert "60 % sure given 1 time Fades on" in shown
+
+
+def test_those_that_wait_or_rest_are_listed_and_say_so(browser, alice):
+    learn(alice, "From a page", origin=Origin.UNTRUSTED)
+    resting = learn(alice, "Of no use")
+    Experience.objects.filter(id=resting.id).update(confidence=0.2)
+
+    rows = browser.get(EXPERIENCES).context["experiences"]
+
+    assert [(row.goal, row.state) for row in rows] == [("Of no use", "unsure"), ("From a page", "waits")]
+
+
+def test_the_list_is_paged_without_gaps_or_repeats(browser, alice):
+    for number in range(60):
+        learn(alice, f"Goal {number}")
+
+    seen, url = [], EXPERIENCES
+    while url:
+        response = browser.get(url)
+        seen += [row.goal for row in response.context["experiences"]]
+        url = response.context["next_url"] and EXPERIENCES + response.context["next_url"]
+
+    assert seen == [f"Goal {number}" for number in reversed(range(60))]
+
+
+def test_one_is_shown_with_its_lesson_its_rule_and_its_run(browser, alice):
+    experience = learn(alice)
+
+    response = browser.get(page_of(experience))
+
+    shown = words_of(response)
+    for words in (
+        "recall(query: invoices)",
+        "calculate(expression: 1 plus 2): not a number",
+        "A tool found",
+        "without a model",
+        experience.kind.rationale,
+    ):
+        assert words in shown
+    run_url = response.context["experience"].run_url
+    assert f'href="{run_url}"' in response.content.decode()
+    assert browser.get(run_url).status_code == 200
+
+
+def test_it_outlives_the_record_of_its_run(browser, alice):
+    experience = learn(alice, model="claude-haiku-5-5")
+    Run.objects.all().delete()
+
+    shown = words_of(browser.get(page_of(experience)))
+
+    assert "The record of the run that taught it is gone" in shown
+    assert "Put into words by claude-haiku-5-5" in shown
+
+
+@pytest.mark.parametrize(("said", "percent"), [("yes", 70), ("no", 36)])
+def test_a_persons_word_moves_its_confidence(browser, alice, said, percent):
+    experience = learn(alice)
+
+    response = browser.post(f"{page_of(experience)}feedback", {"helped": said}, follow=True)
+
+    assert response.redirect_chain == [(page_of(experience), 302)]
+    assert round(now(experience).confidence * 100) == percent
+    assert f"Noted: {percent} % sure now." in words_of(response)
+
+
+def test_the_last_no_says_that_it_is_not_given_any_more(browser, alice):
+    experience = learn(alice)
+    Experience.objects.update(confidence=0.4)
+
+    response = browser.post(f"{page_of(experience)}feedback", {"helped": "no"}, follow=True)
+
+    assert "It is not given to tasks any more." in words_of(response)
+    assert "Not given any more" in words_of(response)
+
+
+def test_what_waits_is_confirmed_by_a_yes_on_its_page(browser, alice):
+    experience = learn(alice, origin=Origin.UNTRUSTED)
+    assert "Nothing uses what it taught until you say so." in words_of(browser.get(page_of(experience)))
+
+    browser.post(f"{page_of(experience)}feedback", {"helped": "yes"})
+
+    assert not now(experience).waits
+
+
+def test_a_no_to_what_waits_confirms_nothing(browser, alice):
+    experience = learn(alice, origin=Origin.UNTRUSTED)
+
+    browser.post(f"{page_of(experience)}feedback", {"helped": "no"})
+
+    assert now(experience).waits
+
+
+@pytest.mark.parametrize("body", [{}, {"helped": "maybe"}])
+def test_a_form_without_an_answer_is_refused(browser, alice, body):
+    experience = learn(alice)
+
+    response = browser.post(f"{page_of(experience)}feedback", body)
+
+    assert response.status_code == 422
+    assert now(experience).confidence == 0.6
+
+
+def test_forgetting_removes_it_and_its_page(browser, alice):
+    experience = learn(alice)
+
+    response = browser.post(f"{page_of(experience)}forget")
+
+    assert response["Location"] == EXPERIENCES
+    assert browser.get(page_of(experience)).status_code == 404
+    assert not Run.objects.filter(id=experience.source_run_id).exists()
+
+
+@pytest.mark.parametrize("action", ["", "feedback", "forget"])
+def test_another_persons_does_not_exist(client, alice, bob, action):
+    experience = learn(alice)
+    client.force_login(bob)
+    url = page_of(experience) + action
+
+    response = client.post(url, {"helped": "yes"}) if action else client.get(url)
+
+    assert response.status_code == 404
+    assert now(experience).confidence == 0.6
+
+
+@pytest.mark.parametrize("action", ["", "feedback", "forget"])
+def test_strangers_are_asked_to_sign_in(client, alice, action):
+    experience = learn(alice)
+
+    response = client.post(page_of(experience) + action) if action else client.get(page_of(experience))
+
+    assert response["Location"].startswith("/accounts/login/")
+    assert now(experience)
+
+
+def test_an_unknown_and_a_faded_one_are_pages_that_say_so(browser, alice):
+    faded = learn(alice)
+    Experience.objects.update(affirmed_at=timezone.now() - timedelta(days=20))
+    Kind.objects.filter(slug="experience").update(ttl_days=7)
+
+    assert browser.get(reverse("inspector:experience", args=[uuid4()])).status_code == 404
+    assert browser.get(page_of(faded)).status_code == 404
+    assert browser.get(EXPERIENCES).context["experiences"] == []
