@@ -14,11 +14,11 @@ from memoryapp.accounts.models import User
 ROOT = Path(__file__).parents[1]
 SOURCES = sorted(path for package in ("memoryapp", "chat") for path in (ROOT / package).rglob("*.py"))
 TIERS = ("scratchpad", "transcript", "longterm")
-OURS = ("accounts", *TIERS, "context", "lifecycle")
+OURS = ("accounts", "tooling", *TIERS, "context", "lifecycle")
 MODELS = [model for label in OURS for model in apps.get_app_config(label).get_models()]
 
-# Not about one person: the person themselves, and the kinds that an admin sets for everyone.
-WITHOUT_USER = {"User", "Kind"}
+# Not about one person: the person themselves, and what an admin sets for everyone.
+WITHOUT_USER = {"User", "Kind", "McpServer"}
 # Unique without the user, each for a reason.
 UNIQUE_ALONE = {
     ("User", "username"): "it is the user",
@@ -27,12 +27,14 @@ UNIQUE_ALONE = {
     ("SignInLink", "digest"): "the user is found by it",
     ("Kind", "slug"): "kinds are everyone's",
     ("Kind", "kind_one_per_subject"): "kinds are everyone's",
+    ("McpServer", "slug"): "servers are everyone's",
     ("Run", "turn"): "a turn is one person's already, and has one run",
 }
 # What `__str__` may show: none of it is what somebody said.
 SHOWN = {
     ("User", "username"): "the admin has to tell people apart",
     ("Kind", "label"): "written by an admin, for everyone",
+    ("McpServer", "name"): "written by an admin, for everyone",
     ("ApiToken", "prefix"): "made to be shown: it opens nothing",
 }
 MARKER = "marmalade"
@@ -56,8 +58,8 @@ def manager_uses() -> Iterator[tuple[Path, str]]:
 
 
 # Where a tier reads and writes its tables: its operations are in several files where there are many.
-WRITES = {"operations", "conversations", "branches", "summaries"}
-OWN_FILES = {"queries", "search", "models", *WRITES}
+WRITES = {"operations", "conversations", "branches", "summaries", "experiences", "approvals"}
+OWN_FILES = {"queries", "search", "timeline", "models", *WRITES}
 
 
 def test_the_tables_of_a_tier_are_touched_by_its_own_reads_and_writes_alone():
@@ -78,7 +80,7 @@ def test_the_tables_of_a_tier_are_touched_by_its_own_reads_and_writes_alone():
 
 
 def is_transaction(node: ast.AST) -> bool:
-    return isinstance(node, ast.With) and any("atomic" in ast.unparse(item) for item in node.items)
+    return isinstance(node, ast.With) and any("atomic(" in ast.unparse(item) for item in node.items)
 
 
 SLOW = {

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from memoryapp.inspector import summary_views, views
+from memoryapp.inspector import experience_views, run_views, summary_views, views
 
 app_name = "inspector"
 
@@ -11,6 +11,10 @@ urlpatterns = [
     path("facts/<uuid:memory_id>/edit", views.fact_edit, name="fact_edit"),
     path("facts/<uuid:memory_id>/confirm", views.fact_confirm, name="fact_confirm"),
     path("facts/<uuid:memory_id>/forget", views.fact_delete, name="fact_delete"),
+    path("experiences/", experience_views.listing, name="experiences"),
+    path("experiences/<uuid:experience_id>/", experience_views.experience, name="experience"),
+    path("experiences/<uuid:experience_id>/feedback", experience_views.feedback, name="experience_feedback"),
+    path("experiences/<uuid:experience_id>/forget", experience_views.forget, name="experience_forget"),
     path("conversations/", views.conversations, name="conversations"),
     path("conversations/<uuid:conversation_id>/", views.conversation, name="conversation"),
     path("conversations/<uuid:conversation_id>/summaries/edit", summary_views.edit, name="summary_edit"),
@@ -25,6 +29,8 @@ urlpatterns = [
     ),
     path("conversations/<uuid:conversation_id>/pins", summary_views.pin, name="pin"),
     path("pins/<uuid:line_id>/remove", summary_views.unpin, name="unpin"),
-    path("runs/", views.runs, name="runs"),
-    path("runs/<uuid:run_id>/", views.run, name="run"),
+    path("runs/", run_views.runs, name="runs"),
+    path("runs/<uuid:run_id>/", run_views.run, name="run"),
+    path("runs/<uuid:run_id>/live", run_views.live, name="run_live"),
+    path("runs/<uuid:run_id>/delete", run_views.delete, name="run_delete"),
 ]

@@ -16,11 +16,10 @@ from django.views.decorators.http import require_GET, require_POST
 
 from memoryapp import rest
 from memoryapp.accounts.auth import caller_id
-from memoryapp.context import queries as snapshots
 from memoryapp.context import recall
 from memoryapp.errors import InvalidInputError, StaleVersionError
-from memoryapp.inspector import context_bar, summary_presentation
 from memoryapp.inspector import presentation as show
+from memoryapp.inspector import summary_presentation
 from memoryapp.longterm import operations, queries
 from memoryapp.longterm.models import Memory, MemoryQuerySet
 from memoryapp.scratchpad import queries as scratchpad
@@ -73,7 +72,7 @@ def facts(request: HttpRequest) -> HttpResponse:
         "kinds": queries.statement_kinds(),
         "filters": filters,
         "total": rows.count(),
-        "next_url": _next_url(filters, next_cursor),
+        "next_url": next_url(filters, next_cursor),
     }
     return render_page(request, "facts", context)
 
@@ -154,7 +153,7 @@ def conversations(request: HttpRequest) -> HttpResponse:
     learned = queries.learned_per_conversation(user_id, [row.id for row in rows])
     context = {
         "conversations": [show.conversation_row(row, memory_count=learned.get(row.id, 0)) for row in rows],
-        "next_url": _next_url({}, next_cursor),
+        "next_url": next_url({}, next_cursor),
     }
     return render_page(request, "conversations", context)
 
@@ -180,40 +179,9 @@ def conversation(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
         "summaries": summary_presentation.version_rows(found),
         "waiting": waiting,
         "memories": [show.memory_row(memory) for memory in learned],
-        "next_url": _next_url({}, next_cursor),
+        "next_url": next_url({}, next_cursor),
     }
     return render_page(request, "conversation", context)
-
-
-@login_required
-@require_GET
-def runs(request: HttpRequest) -> HttpResponse:
-    rows, next_cursor = rest.page(
-        scratchpad.runs(caller_id(request)),
-        order=("-started_at", "-id"),
-        cursor=request.GET.get("after", ""),
-        limit=PAGE,
-    )
-    kept_days = queries.run_record_days()
-    context = {
-        "runs": [show.run_row(row, kept_days=kept_days) for row in rows],
-        "next_url": _next_url({}, next_cursor),
-    }
-    return render_page(request, "runs", context)
-
-
-@login_required
-@require_GET
-def run(request: HttpRequest, run_id: UUID) -> HttpResponse:
-    found = scratchpad.get_run(caller_id(request), run_id)
-    steps = list(scratchpad.steps(found))
-    calls = snapshots.of_turn(found.user_id, found.turn_id)
-    context = {
-        "run": show.run_page(found, steps, kept_days=queries.run_record_days()),
-        "calls": [context_bar.call_row(call) for call in calls],
-        "bar": context_bar.bar_of_call(calls[-1]) if calls else None,
-    }
-    return render_page(request, "run", context)
 
 
 def _fact(
@@ -246,7 +214,7 @@ def render_page(
     return render(request, f"inspector/{page}.html", context, status=status)
 
 
-def _next_url(filters: dict[str, str], cursor: str | None) -> str:
+def next_url(filters: dict[str, str], cursor: str | None) -> str:
     if cursor is None:
         return ""
     return "?" + urlencode({name: value for name, value in filters.items() if value} | {"after": cursor})

@@ -1,7 +1,7 @@
 from django.contrib import admin
 
 from memoryapp.accounts.admin import RecordAdmin
-from memoryapp.scratchpad.models import Checkpoint, Run, Step
+from memoryapp.scratchpad.models import Approval, Checkpoint, Grant, Run, Step
 
 
 @admin.register(Run)
@@ -15,7 +15,7 @@ class RunAdmin(RecordAdmin):
 @admin.register(Step)
 class StepAdmin(RecordAdmin):
     list_display = ("id", "user", "run", "number", "action", "status", "duration_ms", "created_at")
-    exclude = ("arguments", "observation")
+    exclude = ("arguments", "observation", "brief", "error")
     readonly_fields = ("user", "run", "number", "tool_use_id", "action", "status", "origin")
 
 
@@ -24,3 +24,17 @@ class CheckpointAdmin(RecordAdmin):
     list_display = ("id", "user", "run", "number", "created_at")
     exclude = ("delta",)
     readonly_fields = ("user", "run", "number")
+
+
+@admin.register(Approval)
+class ApprovalAdmin(RecordAdmin):
+    list_display = ("id", "user", "run", "action", "status", "created_at", "decided_at")
+    list_filter = ("status",)
+    exclude = ("arguments", "why", "touches", "reason", "nonce")
+    readonly_fields = ("user", "run", "tool_use_id", "action", "source", "status")
+
+
+@admin.register(Grant)
+class GrantAdmin(RecordAdmin):
+    list_display = ("id", "user", "conversation", "action", "source", "created_at")
+    readonly_fields = ("user", "conversation", "action", "source")

@@ -18,6 +18,8 @@ from memoryapp.scratchpad.models import Approval, Grant, Run
 from memoryapp.scratchpad.operations import fence
 
 REASON_MAX_CHARS = 500
+TOUCHES_MAX_CHARS = 300
+SOURCE_MAX_CHARS = 200
 
 
 class ApprovalClosedError(MemoryAppError):
@@ -42,11 +44,12 @@ def ask(
     arguments: Mapping[str, Any],
     why: str,
     touches: str,
+    source: str,
     attempt: int,
 ) -> Approval:
     """The question for a call, asked now or before; expired when nobody answered in time.
 
-    Approved from the start where its person said "always" in this conversation.
+    Approved from the start where its person said "always" in this conversation. ``source``: who offers the tool.
     """
     with transaction.atomic(durable=True):
         fence(run, attempt)
@@ -57,13 +60,14 @@ def ask(
         known = Approval.objects.filter(**asked).first()
         if known:
             return known
-        is_granted = queries.is_granted(run, action)
+        is_granted = queries.is_granted(run, action, source[:SOURCE_MAX_CHARS])
         Approval.objects.create(
             **asked,
             action=action,
             arguments=dict(arguments),
             why=why,
-            touches=touches[:300],
+            touches=touches[:TOUCHES_MAX_CHARS],
+            source=source[:SOURCE_MAX_CHARS],
             nonce=secrets.token_urlsafe(),
             status=Approval.Status.APPROVED if is_granted else Approval.Status.PENDING,
             is_always=is_granted,
@@ -108,6 +112,7 @@ def decide(
                 user_id=user_id,
                 conversation_id=approval.run.turn.conversation_id,
                 action=approval.action,
+                source=approval.source,
             )
     approval.refresh_from_db()
     return approval

@@ -142,6 +142,7 @@ class Approval(models.Model):
     arguments = models.JSONField()
     why = models.TextField(blank=True)  # what the assistant said before it asked
     touches = models.CharField(max_length=300, blank=True)
+    source = models.CharField(max_length=200, blank=True)  # who offers the tool
     # A decision names it: a page that showed another call cannot decide this one.
     nonce = models.CharField(max_length=43)
     status = models.CharField(max_length=8, choices=Status, default=Status.PENDING)
@@ -168,7 +169,7 @@ class Approval(models.Model):
 
 
 class Grant(models.Model):
-    """That a tool need not ask any more in a conversation."""
+    """That a tool need not ask any more in a conversation, as long as the same ones offer it."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="tool_grants")
@@ -176,11 +177,12 @@ class Grant(models.Model):
         "transcript.Conversation", on_delete=models.CASCADE, related_name="tool_grants"
     )
     action = models.CharField(max_length=128)
+    source = models.CharField(max_length=200, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["user", "conversation", "action"], name="grant_once"),
+            models.UniqueConstraint(fields=["user", "conversation", "action", "source"], name="grant_once"),
         ]
 
     def __str__(self) -> str:

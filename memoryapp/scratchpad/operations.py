@@ -1,7 +1,7 @@
 """Writes of the scratchpad. A worker that lost its turn is fenced off by the turn's attempt."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -140,6 +140,11 @@ def recording(run: Run, *, attempt: int, holds_person: bool = False) -> Iterator
             User.objects.select_for_update(no_key=True).get(id=run.user_id)
         fence(run, attempt)
         yield partial(_record, run)
+
+
+def effect() -> AbstractContextManager[None]:
+    """A part of ``recording``: what fails in it leaves nothing, and the failure can be recorded."""
+    return transaction.atomic()
 
 
 def record_step(run: Run, record: StepRecord, *, pad: Pad, attempt: int) -> Step:

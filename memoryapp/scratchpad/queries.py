@@ -84,9 +84,11 @@ def pending_approvals(user_id: UUID) -> QuerySet[Approval]:
     )
 
 
-def is_granted(run: Run, action: str) -> bool:
-    """Whether its person said "always" to the tool in the run's conversation."""
-    granted = Grant.objects.filter(conversation__turns=run.turn_id, user_id=run.user_id, action=action)
+def is_granted(run: Run, action: str, source: str) -> bool:
+    """Whether its person said "always" to the tool, as offered by ``source``, in the run's conversation."""
+    granted = Grant.objects.filter(
+        user_id=run.user_id, conversation__turns=run.turn_id, action=action, source=source
+    )
     return granted.exists()
 
 
