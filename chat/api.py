@@ -6,12 +6,12 @@ from datetime import datetime
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponseBase
-from django.urls import reverse
 from django.utils import timezone
 from ninja import Router, Schema, Status
 
 from chat import sending, streaming
 from chat.tools import tools_of
+from chat.waiting_api import AcceptedOut, WaitingOut, accepted, waiting_of
 from memoryapp import rest
 from memoryapp.accounts.auth import caller, caller_id
 from memoryapp.context.api import NextContextOut, next_context
@@ -46,12 +46,6 @@ class PinIn(rest.Body):
     text: str
 
 
-class AcceptedOut(Schema):
-    id: UUID
-    status: str
-    events_url: str
-
-
 class ErrorOut(Schema):
     code: str
     message: str
@@ -65,7 +59,10 @@ class UsageOut(Schema):
 
 
 class TurnOut(Schema):
-    """``siblings``: all versions of this message, oldest first, itself among them; empty when it is the only one."""
+    """``siblings``: all versions of this message, oldest first, itself among them; empty when it is the only one.
+
+    ``waiting``: what it waits for, while its status is waiting.
+    """
 
     id: UUID
     conversation_id: UUID
@@ -77,6 +74,7 @@ class TurnOut(Schema):
     user_text: str
     reply: str
     error: ErrorOut | None
+    waiting: WaitingOut | None
     usage: UsageOut
     model: str
     run_id: UUID | None
@@ -118,7 +116,7 @@ def post_turn(request: HttpRequest, conversation_id: UUID, body: TurnIn) -> Stat
         now=timezone.now(),
         after=body.after,
     )
-    return Status(202, _accepted(turn))
+    return Status(202, accepted(turn))
 
 
 @conversations_router.get("/{uuid:conversation_id}/turns", response={200: TurnPage, **rest.PROBLEMS})
@@ -171,13 +169,13 @@ def stream_events(request: HttpRequest, turn_id: UUID) -> HttpResponseBase:
 @router.post("/{uuid:turn_id}/stop", response={202: AcceptedOut, **rest.PROBLEMS})
 def stop_turn(request: HttpRequest, turn_id: UUID) -> Status[dict[str, object]]:
     """Stop writing; what was written stays. A turn that has ended is left as it is."""
-    return Status(202, _accepted(sending.stop(caller(request), turn_id)))
+    return Status(202, accepted(sending.stop(caller(request), turn_id)))
 
 
 @router.post("/{uuid:turn_id}/retry", response={202: AcceptedOut, 409: rest.Problem, **rest.PROBLEMS})
 def retry_turn(request: HttpRequest, turn_id: UUID) -> Status[dict[str, object]]:
     """Answer a failed, interrupted or cancelled turn again."""
-    return Status(202, _accepted(sending.retry(caller(request), turn_id)))
+    return Status(202, accepted(sending.retry(caller(request), turn_id)))
 
 
 @router.post(
@@ -193,7 +191,7 @@ def edit_turn(request: HttpRequest, turn_id: UUID, body: EditIn) -> Status[dict[
         idempotency_key=rest.idempotency_key(request),
         now=timezone.now(),
     )
-    return Status(202, _accepted(turn))
+    return Status(202, accepted(turn))
 
 
 @router.post("/{uuid:turn_id}/regenerate", response={202: AcceptedOut, 409: rest.Problem, **rest.PROBLEMS})
@@ -202,7 +200,7 @@ def regenerate_turn(request: HttpRequest, turn_id: UUID) -> Status[dict[str, obj
     turn, _ = sending.answer_again(
         caller(request), turn_id, idempotency_key=rest.idempotency_key(request), now=timezone.now()
     )
-    return Status(202, _accepted(turn))
+    return Status(202, accepted(turn))
 
 
 @router.post("/{uuid:turn_id}/show", response={200: TurnOut, 409: rest.Problem, **rest.PROBLEMS})
@@ -278,15 +276,11 @@ def _shown(turn: Turn) -> dict[str, object]:
 def _turns(user_id: UUID, turns: Sequence[Turn]) -> list[dict[str, object]]:
     run_ids = runs.run_ids_of_turns(user_id, [turn.id for turn in turns])
     siblings = queries.siblings(user_id, turns)
-    return [_turn(turn, run_ids.get(turn.id), siblings.get(turn.id, [])) for turn in turns]
-
-
-def _accepted(turn: Turn) -> dict[str, object]:
-    return {
-        "id": turn.id,
-        "status": turn.status,
-        "events_url": reverse("api-1.0.0:stream_events", kwargs={"turn_id": turn.id}),
-    }
+    waiting = waiting_of(user_id, turns)
+    return [
+        {**_turn(turn, run_ids.get(turn.id), siblings.get(turn.id, [])), "waiting": waiting.get(turn.id)}
+        for turn in turns
+    ]
 
 
 def _turn(turn: Turn, run_id: UUID | None, siblings: Sequence[UUID]) -> dict[str, object]:

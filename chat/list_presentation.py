@@ -1,7 +1,7 @@
 """What the lists of chats show: the one beside every page, and the page of all of them."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from math import ceil
@@ -12,9 +12,10 @@ from django.utils.formats import date_format
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from chat.waiting_presentation import FOR_A_PERSON
 from memoryapp.conf import get_conf
 from memoryapp.transcript import queries, search
-from memoryapp.transcript.models import Conversation
+from memoryapp.transcript.models import Conversation, Turn
 from memoryapp.transcript.snippets import Snippet
 
 LISTED = 100  # beside a page; the page of all chats has the rest
@@ -33,6 +34,7 @@ class ListedConversation:
     title_html: SafeString
     updated_at: datetime
     is_running: bool
+    asks: bool  # a turn waits for its person's word
     is_current: bool
     is_temporary: bool
     snippet_html: SafeString
@@ -48,6 +50,7 @@ class ChatRow:
     updated_at: datetime
     message_count: int
     is_running: bool
+    asks: bool
     is_pinned: bool
     is_archived: bool
     is_deleted: bool
@@ -68,7 +71,9 @@ def sidebar_groups(user_id: UUID, *, current_id: UUID | None = None, searched: s
         unpinned = queries.conversation_list(user_id).filter(pinned_at=None)
         rows = [*queries.pinned_conversations(user_id)[:LISTED], *unpinned[:LISTED]]
     open_now = _open_temporary(user_id, current_id, rows)
-    return conversation_groups([*open_now, *rows], current_id=current_id, searched=searched, said=said)
+    return conversation_groups(
+        [*open_now, *rows], current_id=current_id, searched=searched, said=said, asking=_asking(user_id)
+    )
 
 
 def conversation_groups(
@@ -77,10 +82,11 @@ def conversation_groups(
     current_id: UUID | None,
     searched: str = "",
     said: Mapping[UUID, Snippet] | None = None,
+    asking: Collection[UUID] = (),
 ) -> list[Group]:
     """The rows under "Pinned", "Today", "Yesterday", … in the reader's time zone, each group in the order given.
 
-    ``said``: what a search found in a conversation, by its id.
+    ``said``: what a search found in a conversation, by its id. ``asking``: those that wait for the reader's word.
     """
     today = timezone.localdate()
     groups: dict[str, list[ListedConversation]] = {TEMPORARY: [], PINNED: []}
@@ -91,6 +97,7 @@ def conversation_groups(
             title_html=marked_title(row.title, searched),
             updated_at=row.updated_at,
             is_running=_is_running(row),
+            asks=row.id in asking,
             is_current=row.id == current_id,
             is_temporary=row.is_temporary,
             snippet_html=marked((said or {}).get(row.id, ())),
@@ -103,6 +110,7 @@ def chat_rows(
     user_id: UUID, rows: Sequence[Conversation], *, searched: str, said: Mapping[UUID, Snippet]
 ) -> list[ChatRow]:
     counts = queries.message_counts(user_id, [row.id for row in rows])
+    asking = _asking(user_id)
     now = timezone.now()
     return [
         ChatRow(
@@ -112,6 +120,7 @@ def chat_rows(
             updated_at=row.updated_at,
             message_count=counts.get(row.id, 0),
             is_running=_is_running(row),
+            asks=row.id in asking,
             is_pinned=row.pinned_at is not None,
             is_archived=row.archived_at is not None,
             is_deleted=row.deleted_at is not None,
@@ -163,6 +172,14 @@ def _open_temporary(
     if current_id is None or any(row.id == current_id for row in rows):
         return []
     return list(queries.conversations(user_id).filter(id=current_id, is_temporary=True))
+
+
+def _asking(user_id: UUID) -> set[UUID]:
+    """The conversations in which a turn waits for its person's word."""
+    waiting = queries.conversations(user_id).filter(
+        turns__status=Turn.Status.WAITING, turns__wait_reason__in=FOR_A_PERSON
+    )
+    return set(waiting.values_list("id", flat=True))
 
 
 def _is_running(row: Conversation) -> bool:

@@ -15,6 +15,8 @@ from chat.presentation import kept_lines, marker, removed, turn_views
 from memoryapp.accounts.auth import PageRequest, caller
 from memoryapp.conf import get_conf
 from memoryapp.llm.registry import get_chat_model
+from memoryapp.scratchpad import queries as scratchpad
+from memoryapp.tooling import queries as tooling
 from memoryapp.transcript import operations as transcript
 from memoryapp.transcript import queries
 from memoryapp.transcript.models import Conversation, Turn
@@ -55,6 +57,7 @@ def conversation_page(
     }
     if shown:
         context |= thread_context(shown, before=_before(request))
+        context["has_tool_servers"] = tooling.has_servers()
     else:
         context |= {
             "model_notice": OFFLINE_NOTICE if get_chat_model().name == "offline" else None,
@@ -73,9 +76,12 @@ def thread_context(shown: Conversation, *, before: int | None = None) -> dict[st
     page = newest_first[:SHOWN][::-1]
     has_older = len(newest_first) > SHOWN
     has_newer = bool(page) and page[-1].seq < shown.last_seq
+    views = turn_views(shown, page)
     return {
         "conversation": shown,
-        "turns": turn_views(shown, page),
+        "turns": views,
+        "allowed": scratchpad.grants(shown.user_id, shown.id),
+        "waits_for_a_person": any(view.wait and view.wait.is_for_a_person for view in views),
         "marker": marker(queries.current_summary(shown.user_id, shown.id), page),
         "kept": kept_lines(shown),
         "older_url": f"?before={page[0].seq}" if has_older else "",
@@ -127,6 +133,19 @@ def _before(request: PageRequest) -> int | None:
 def turn_html(request: PageRequest, shown: Turn) -> str:
     views = turn_views(shown.conversation, [shown])
     return render_to_string("chat/conversation.html#turn", {"turn": views[0]}, request)
+
+
+def waiting_html(request: PageRequest, shown: Turn) -> str:
+    """What the turn waits for and what was decided in it, in the place that each live turn has for it."""
+    views = turn_views(shown.conversation, [shown])
+    return render_to_string("chat/_waiting.html", {"turn": views[0]}, request)
+
+
+def allowed_html(request: PageRequest, shown: Conversation) -> str:
+    """The tools that need not ask in the conversation, in place of those that were listed."""
+    context = {"conversation": shown, "allowed": scratchpad.grants(shown.user_id, shown.id)}
+    html = render_to_string("chat/_allowed.html", context, request)
+    return f'<hx-partial hx-target="#allowed" hx-swap="outerHTML">{html}</hx-partial>'
 
 
 def composer_context(shown: Conversation | None) -> dict[str, Any]:

@@ -13,17 +13,26 @@ from django.utils.formats import date_format
 from django.utils.safestring import SafeString
 
 from chat.rendering import render_markdown
+from chat.waiting_presentation import Wait, wait_id, waits
 from memoryapp.context import queries as contexts
 from memoryapp.inspector.summary_presentation import PinnedRow, fallback_text, pinned_row, summary_url
 from memoryapp.longterm import presentation as memories
 from memoryapp.longterm import queries as longterm
-from memoryapp.longterm.models import Memory
+from memoryapp.longterm.models import Experience, Memory
 from memoryapp.policies.reconciliation import Outcome
 from memoryapp.scratchpad import queries as scratchpad
+from memoryapp.scratchpad.models import Step
 from memoryapp.transcript import queries as transcript
 from memoryapp.transcript.models import Conversation, Message, Summary, Turn
 
 QUIET_TOOLS = {"remember"}  # shown as what they changed, not as a tool
+LIMIT_REACHED = "run_limit_reached"
+STEP_WORDS: dict[str, str] = {
+    Step.Status.RUNNING: "cut off",
+    Step.Status.ERROR: "failed",
+    Step.Status.REFUSED: "not run",
+    Step.Status.REPEATED: "not run again",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +59,12 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True)
 class ToolUsed:
+    """``status``: how it went; ``why`` it did not go well, if it did not."""
+
     name: str
     status: str
     url: str = ""
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +100,10 @@ class Removed:
 
 @dataclass(frozen=True, slots=True)
 class TurnView:
-    """``key`` makes one of a double click; ``can_retry``: it has no whole reply, and nothing was said after it."""
+    """``key`` makes one of a double click; ``can_retry``: it has no whole reply, and nothing was said after it.
+
+    ``is_at_limit``: it ended with what it had found until then, and goes on from there when it is tried again.
+    """
 
     id: UUID
     seq: int
@@ -100,6 +115,8 @@ class TurnView:
     error_message: str
     stream_url: str
     can_retry: bool = False
+    is_at_limit: bool = False
+    wait: Wait | None = None
     versions: Versions | None = None
     key: str = field(default_factory=lambda: str(uuid4()))
     notices: Sequence[Notice] = ()
@@ -122,6 +139,7 @@ class _Gathered:
     forgotten_counts: dict[UUID, int] = field(default_factory=dict)
     tools: dict[UUID, list[ToolUsed]] = field(default_factory=dict)
     siblings: Mapping[UUID, Sequence[UUID]] = field(default_factory=dict)
+    waits: Mapping[UUID, Wait] = field(default_factory=dict)
 
 
 def turn_views(conversation: Conversation, turns: Sequence[Turn]) -> list[TurnView]:
@@ -157,7 +175,7 @@ def kept_lines(conversation: Conversation) -> list[PinnedRow]:
 
 def _turn_view(turn: Turn, gathered: _Gathered, *, last_seq: int) -> TurnView:
     is_live = turn.status in Turn.LIVE
-    reply = "" if is_live else transcript.text_of(turn, Message.Role.ASSISTANT)
+    reply = turn.partial_text if is_live else transcript.text_of(turn, Message.Role.ASSISTANT)
     return TurnView(
         id=turn.id,
         seq=turn.seq,
@@ -167,8 +185,10 @@ def _turn_view(turn: Turn, gathered: _Gathered, *, last_seq: int) -> TurnView:
         created_at=turn.created_at,
         reply_html=render_markdown(reply) if reply else "",
         error_message=turn.error_message,
-        stream_url=reverse("chat:stream", args=[turn.id]) if is_live else "",
+        stream_url=_stream_url(turn) if is_live else "",
         can_retry=turn.status in Turn.RETRYABLE and turn.is_current and turn.seq == last_seq,
+        is_at_limit=turn.error_code == LIMIT_REACHED,
+        wait=gathered.waits.get(turn.id),
         versions=_versions(turn, gathered.siblings.get(turn.id, ())),
         notices=gathered.notices.get(turn.id, ()),
         recalled=gathered.recalled.get(turn.id, ()),
@@ -177,8 +197,14 @@ def _turn_view(turn: Turn, gathered: _Gathered, *, last_seq: int) -> TurnView:
     )
 
 
+def _stream_url(turn: Turn) -> str:
+    """With the wait that the page shows already, which the stream then need not show again."""
+    seen = wait_id(turn)
+    return reverse("chat:stream", args=[turn.id]) + (f"?{urlencode({'seen': seen})}" if seen else "")
+
+
 def _gather(user_id: UUID, turns: Sequence[Turn]) -> _Gathered:
-    gathered = _Gathered(siblings=transcript.siblings(user_id, turns))
+    gathered = _Gathered(siblings=transcript.siblings(user_id, turns), waits=waits(user_id, turns))
     ended = [turn.id for turn in turns if turn.status not in Turn.LIVE]
     turn_of_message = {transcript.user_message(turn).id: turn for turn in turns}
     for source in longterm.taken_from(user_id, turn_of_message):
@@ -188,17 +214,22 @@ def _gather(user_id: UUID, turns: Sequence[Turn]) -> _Gathered:
             gathered.notices.setdefault(turn.id, []).append(notice)
     for step in scratchpad.steps_of_turns(user_id, ended):
         if step.action not in QUIET_TOOLS:
-            used = ToolUsed(step.action, step.status, url=reverse("inspector:run", args=[step.run_id]))
+            used = ToolUsed(
+                step.action,
+                STEP_WORDS.get(step.status, step.status),
+                url=reverse("inspector:run", args=[step.run_id]),
+                why=step.error,
+            )
             gathered.tools.setdefault(step.run.turn_id, []).append(used)
     snapshots = contexts.first_snapshots(user_id, ended)
     given = {
         turn_id: [item for item in snapshot.recalled if item["included"]]
         for turn_id, snapshot in snapshots.items()
     }
-    known = longterm.by_ids(user_id, {_memory_id(item) for items in given.values() for item in items})
+    known = _known(user_id, [item for items in given.values() for item in items])
     for turn_id, items in given.items():
-        kept = [item for item in items if _memory_id(item) in known]
-        gathered.recalled[turn_id] = [_recalled(item, known[_memory_id(item)]) for item in kept]
+        kept = [recalled for item in items if (recalled := _recalled(item, known))]
+        gathered.recalled[turn_id] = kept
         gathered.forgotten_counts[turn_id] = len(items) - len(kept)
     return gathered
 
@@ -218,19 +249,38 @@ def _notice(memory: Memory, outcome: str, conversation_id: UUID) -> Notice:
     )
 
 
-def _memory_id(item: dict[str, Any]) -> UUID:
-    return UUID(str(item["memory_id"]))
+def _known(user_id: UUID, items: Sequence[dict[str, Any]]) -> Mapping[str, Memory | Experience]:
+    """What of these is still there, by id."""
+    memory_ids = {UUID(item["memory_id"]) for item in items if "memory_id" in item}
+    experience_ids = {UUID(item["experience_id"]) for item in items if "experience_id" in item}
+    remembered = longterm.by_ids(user_id, memory_ids)
+    learned = longterm.experiences_by_ids(user_id, experience_ids) if experience_ids else {}
+    rows: list[Memory | Experience] = [*remembered.values(), *learned.values()]
+    return {str(row.id): row for row in rows}
 
 
-def _recalled(item: dict[str, Any], memory: Memory) -> Recalled:
+def _recalled(item: dict[str, Any], known: Mapping[str, Memory | Experience]) -> Recalled | None:
+    """None for what was forgotten since."""
+    row = known.get(item.get("memory_id") or item["experience_id"])
     confidence = item["confidence"]
+    percent = None if confidence is None else round(confidence * 100)
+    if isinstance(row, Experience):
+        return Recalled(
+            statement=row.goal,
+            kind_label="Solved before" if row.outcome == Experience.Outcome.SUCCEEDED else "Tried before",
+            said_on="",
+            confidence_percent=percent,
+            url=reverse("inspector:experience", args=[row.id]),
+        )
+    if row is None:
+        return None
     return Recalled(
-        statement=memory.statement,
-        kind_label=memory.kind.label,
-        said_on=date_format(timezone.localtime(memory.said_at), "j F Y"),
-        confidence_percent=None if confidence is None else round(confidence * 100),
-        url=reverse("inspector:fact", args=[memory.id]),
-        is_replaced=memory.status == Memory.Status.SUPERSEDED,
+        statement=row.statement,
+        kind_label=row.kind.label,
+        said_on=date_format(timezone.localtime(row.said_at), "j F Y"),
+        confidence_percent=percent,
+        url=reverse("inspector:fact", args=[row.id]),
+        is_replaced=row.status == Memory.Status.SUPERSEDED,
     )
 
 

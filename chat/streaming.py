@@ -19,7 +19,8 @@ from django.template.loader import render_to_string
 from redis.exceptions import RedisError
 
 from chat import events
-from chat.rendering import LiveRendering
+from chat.rendering import LiveRendering, render_markdown
+from chat.waiting_presentation import WAIT_PREFIX, wait_id
 from memoryapp.conf import get_conf
 from memoryapp.transcript.models import Turn
 
@@ -46,12 +47,18 @@ def json_events(turn: Turn, *, after: str) -> AsyncIterator[str]:
     return _to_the_end(_json_frames(turn.id, attempt=_expected_attempt(turn), after=after))
 
 
-def html_frames(turn: Turn) -> AsyncIterator[str]:
+def html_frames(turn: Turn, *, seen: str = "") -> AsyncIterator[str]:
     """The reply as ``<hx-partial>`` frames: the first one replaces, later ones append finished blocks.
 
-    Each connection replays from the start, so that a reload, a second tab and a reconnect show the same text.
+    Each connection replays from the start, so that a reload, a second tab and a reconnect show the same text. A turn
+    that waits is not replayed, it is shown as it stands; ``seen``: the last id the page has, which for a wait is that
+    of the wait. A page that shows it already is left alone, with what its reader is typing there.
     """
-    return _to_the_end(_html_frames(turn.id, attempt=_expected_attempt(turn)))
+    page = _LivePage(turn.id, wait_shown=seen if seen.startswith(WAIT_PREFIX) else "")
+    now = wait_id(turn)
+    opening = page.opening_frame(turn) if now != page.wait_shown else ""
+    attempt = turn.attempt + 1 if now else _expected_attempt(turn)
+    return _to_the_end(_html_frames(page, attempt=attempt, opening=opening))
 
 
 def _expected_attempt(turn: Turn) -> int:
@@ -84,9 +91,10 @@ async def _json_frames(turn_id: UUID, *, attempt: int, after: str) -> AsyncGener
             yield "".join(map(_json_frame, entries)) or HEARTBEAT
 
 
-async def _html_frames(turn_id: UUID, *, attempt: int) -> AsyncGenerator[str, None]:
-    page = _LivePage(turn_id)
-    async with aclosing(events.tail(turn_id, attempt=attempt)) as batches:
+async def _html_frames(page: "_LivePage", *, attempt: int, opening: str) -> AsyncGenerator[str, None]:
+    if opening:
+        yield opening
+    async with aclosing(events.tail(page.turn_id, attempt=attempt)) as batches:
         async for entries in batches:
             for entry in entries:
                 page.take(entry)
@@ -110,7 +118,9 @@ async def ended(status: str) -> AsyncIterator[str]:
 class _LivePage:
     """What one reader's page shows, and what must change in it next."""
 
-    def __init__(self, turn_id: UUID) -> None:
+    def __init__(self, turn_id: UUID, *, wait_shown: str) -> None:
+        self.turn_id = turn_id
+        self.wait_shown = wait_shown
         self.status = ""
         self.last_id = ""
         self._id = f"turn-{turn_id}"
@@ -118,6 +128,8 @@ class _LivePage:
         self._tools: dict[str, dict[str, str]] = {}
         self._shown_activity = ""
         self._is_fresh = True
+        self._attempt = 0
+        self._is_card_stale = False
         self._rendering = LiveRendering()
 
     @property
@@ -133,13 +145,21 @@ class _LivePage:
                 self._tools = {}
                 self._activity = "Thinking"
                 self._is_fresh = True
+                self._attempt = event["attempt"]
+                self._is_card_stale, self.wait_shown = bool(self.wait_shown), ""
+            case "waiting":
+                self._activity = event["text"]
+                self._is_card_stale, self.wait_shown = True, f"{WAIT_PREFIX}{self._attempt}"
             case "text":
                 self._rendering.feed(event["delta"])
                 self._activity = "Writing"
             case "activity":
                 self._activity = event["text"]
             case "tool":
-                self._tools[event["tool_use_id"]] = {"name": event["name"], "status": event["status"]}
+                self._tools[event["tool_use_id"]] = {
+                    "name": event["name"],
+                    "status": _shown_status(event["status"]),
+                }
             case "end":
                 self.status = event["status"]
 
@@ -153,12 +173,33 @@ class _LivePage:
         activity = self._activity_html()
         if activity != self._shown_activity:
             parts.append(_partial(f"{self._id}-activity", "innerHTML", activity))
-        self._is_fresh, self._shown_activity = False, activity
-        return f"id: {self.last_id}\n{_data(''.join(parts))}\n\n"
+        if self._is_card_stale:
+            parts.append(self._card())
+        self._is_fresh, self._is_card_stale, self._shown_activity = False, False, activity
+        return f"id: {self.wait_shown or self.last_id}\n{_data(''.join(parts))}\n\n"
+
+    def opening_frame(self, turn: Turn) -> str:
+        """For a page that does not know yet that the turn waits, or that it does not wait any more."""
+        self.wait_shown = wait_id(turn)
+        parts = [self._card()]
+        if self.wait_shown:
+            parts.append(_partial(f"{self._id}-body", "innerHTML", render_markdown(turn.partial_text)))
+            parts.append(_partial(f"{self._id}-tail", "innerHTML", ""))
+        return f"id: {self.wait_shown}\n{_data(''.join(parts))}\n\n"
+
+    def _card(self) -> str:
+        """Has the page fetch what the turn waits for, as the database knows it."""
+        loader = render_to_string("chat/_waiting.html#loader", {"turn_id": self.turn_id})
+        return _partial(f"{self._id}-waiting", "innerHTML", loader)
 
     def _activity_html(self) -> str:
         context = {"activity_text": self._activity, "tools": list(self._tools.values())}
         return render_to_string("chat/conversation.html#activity", context).strip()
+
+
+def _shown_status(status: str) -> str:
+    """As the finished turn says it, too."""
+    return "not run" if status == "refused" else status
 
 
 def _partial(target: str, swap: str, html: str) -> str:

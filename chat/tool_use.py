@@ -69,6 +69,7 @@ def _ask(progress: Progress, ready: Ready) -> Approval:
         arguments=ready.call.input,
         why=said,
         touches=ready.tool.will_touch(ready.arguments),
+        source=ready.tool.source,
         attempt=progress.claim.attempt,
     )
 

@@ -8,7 +8,6 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import transaction
 from pydantic import ValidationError
 
 from chat.everyday_tools import CALCULATE, CURRENT_TIME
@@ -20,6 +19,7 @@ from memoryapp.llm.base import ToolDefinition, ToolUse
 from memoryapp.llm.errors import Cancelled
 from memoryapp.longterm.tools import GET_FACT, LIST_FACTS, remember_tool
 from memoryapp.policies.trust import Origin, weakest
+from memoryapp.scratchpad import operations as scratchpad
 from memoryapp.scratchpad.models import Step
 from memoryapp.scratchpad.pad import Fact, Failure, Pad
 from memoryapp.scratchpad.tools import READ_RESULT, UPDATE_PLAN
@@ -167,8 +167,7 @@ def perform(ready: Ready, context: ToolContext, *, pad: Pad, number: int) -> Out
     """
     call, tool = ready.call, ready.tool
     try:
-        # A part of the caller's transaction: what fails leaves nothing, and what is kept with it stays.
-        with transaction.atomic() if tool.is_atomic else nullcontext():
+        with scratchpad.effect() if tool.is_atomic else nullcontext():
             output = run_within_time(tool, ready.arguments, context)
     except Cancelled:
         raise

@@ -112,16 +112,22 @@ def turn(request: PageRequest, turn_id: UUID) -> HttpResponse:
 def stream(request: PageRequest, turn_id: UUID) -> HttpResponseBase:
     found = queries.get_turn(caller(request).id, turn_id)
     is_over = found.status not in Turn.LIVE
-    return streaming.sse_response(streaming.ended(found.status) if is_over else streaming.html_frames(found))
+    if is_over:
+        return streaming.sse_response(streaming.ended(found.status))
+    seen = request.headers.get("Last-Event-ID") or request.GET.get("seen", "")
+    return streaming.sse_response(streaming.html_frames(found, seen=seen))
 
 
 @login_required
 @require_POST
 def stop(request: PageRequest, turn_id: UUID) -> HttpResponse:
+    """What is being written ends when its worker notices, which the stream tells; what waits ends here."""
     stopped = sending.stop(caller(request), turn_id)
-    if request.htmx:
+    if not request.htmx:
+        return see(place_url(stopped))
+    if stopped.status in Turn.LIVE:
         return HttpResponse(status=204)
-    return see(place_url(stopped))
+    return HttpResponse(turn_html(request, stopped) + fresh_list(request, stopped.conversation_id))
 
 
 @login_required

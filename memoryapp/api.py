@@ -37,12 +37,17 @@ api = NinjaAPI(
 api.add_router("/conversations", "memoryapp.transcript.api.router")
 api.add_router("/conversations", "chat.api.conversations_router")
 api.add_router("/turns", "chat.api.router")
+api.add_router("/turns", "chat.waiting_api.router")
+api.add_router("/approvals", "chat.waiting_api.approvals_router")
 api.add_router("/pins", "chat.api.pins_router")
 api.add_router("/turns", "memoryapp.context.api.turns_router")
 api.add_router("/turns", "memoryapp.scratchpad.api.router")
 api.add_router("/memories", "memoryapp.context.api.router")
 api.add_router("/memories", "memoryapp.longterm.api.router")
+api.add_router("/experiences", "memoryapp.longterm.experience_api.router")
 api.add_router("/kinds", "memoryapp.longterm.api.kinds_router")
+api.add_router("/conversations", "memoryapp.tooling.api.conversations_router")
+api.add_router("/mcp", "memoryapp.tooling.api.router")
 
 
 @api.exception_handler(MemoryAppError)

@@ -131,8 +131,8 @@ class Conf(BaseSettings):
     model_connect_timeout_s: float = Field(5.0, ge=0.1, le=60)
     # Attempts per call before anything was shown: 1 + 3 rides out a rate limit without hiding an outage.
     model_max_retries: int = Field(3, ge=0, le=10)
-    # A provider may ask for hours; past this the turn fails with the time instead of holding a thread.
-    model_max_retry_wait_s: float = Field(30.0, ge=0, le=600)
+    # A provider may ask for hours; past this the turn fails with the time, for nobody sits in front of it that long.
+    model_max_retry_wait_s: float = Field(120.0, ge=0, le=3_600)
 
     # Embeddings.
     embedder: Literal["bundled", "voyage"] = "bundled"
@@ -161,8 +161,16 @@ class Conf(BaseSettings):
     message_max_chars: int = Field(
         100_000, ge=1_000, le=1_000_000
     )  # about 25k tokens: larger belongs in a file
+    # Of one run, until a person says to go on. Steps are calls of the model, each with the tools it asks for.
     run_max_steps: int = Field(16, ge=1, le=200)
-    run_max_seconds: int = Field(600, ge=10, le=24 * 3600)
+    run_max_seconds: int = Field(600, ge=10, le=24 * 3600)  # of work: waiting does not count
+    # In and out, cached or not: a full window in each of ten steps is not a loop yet.
+    run_max_tokens: int = Field(2_000_000, ge=1_000, le=1_000_000_000)
+    run_max_usd: float = Field(0.0, ge=0, le=10_000)  # 0: no limit; needs the model's prices
+    run_stall_steps: int = Field(6, ge=3, le=100)  # so many tool calls that tell nothing new pause the run
+    approval_hours: float = Field(24.0, ge=0.01, le=30 * 24)  # a question nobody answers in a day is moot
+    # What a worker that is told to leave gives a running reply; ``up`` kills after 6 s, containers after 30 s.
+    drain_seconds: float = Field(4.0, ge=0, le=600)
     stream_seconds: int = Field(300, ge=10, le=3600)  # then the browser reconnects and resumes
     stream_heartbeat_s: float = Field(
         15.0, ge=1, le=60
@@ -195,6 +203,17 @@ class Conf(BaseSettings):
     # Models that differ from all this, as JSON by name. Declared after the shares that its check needs.
     model_settings: Annotated[dict[str, ModelOverrides], NoDecode] = Field(default_factory=dict)
 
+    # Experiences: what finished runs teach.
+    # Off: they are put together by code, and no text is sent to the cheap model for them.
+    model_experiences: bool = True
+    # A message and an earlier goal that are at least so near are the same sort of task: measured for the bundled
+    # embedders (memoryapp.policies.experiences); another one may need another value.
+    experience_min_cosine: float = Field(0.40, ge=0, le=1)
+    # Two lessons are read; more would crowd out what is known about the person.
+    experience_max_items: int = Field(2, ge=0, le=10)
+    # More than anybody looks through, and little enough to compare with every message.
+    experiences_per_user: int = Field(200, ge=1, le=10_000)
+
     # Conversations.
     # One small call of the cheap model for each; without it the first words are the title.
     model_titles: bool = True
@@ -208,6 +227,15 @@ class Conf(BaseSettings):
     memories_per_turn: int = Field(20, ge=1, le=1_000)
     memories_per_user: int = Field(20_000, ge=100, le=10_000_000)
     tombstone_days: int = Field(365, ge=1, le=3650)  # how long a forgetting is enforced against re-learning
+
+    # Tools. Off: a page that the model opens is a way out for what it knows and a way in for what strangers wrote.
+    fetch_page: bool = False
+    # Everything together, with redirects: a slower page is not worth the wait in a chat.
+    fetch_total_s: float = Field(15.0, ge=1, le=120)
+    fetch_connect_s: float = Field(5.0, ge=0.1, le=60)  # per address and for the TLS handshake
+    # On the wire and after unpacking. Articles have a tenth of it; two megabytes made to be slow take 2 s to parse.
+    fetch_max_bytes: int = Field(2_000_000, ge=10_000, le=5_000_000)
+    fetch_max_redirects: int = Field(5, ge=0, le=5)  # http to https, a new host, a language: three are common
 
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
 

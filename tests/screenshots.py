@@ -84,7 +84,7 @@ def take_all(
         for name, listing, row in (
             ("memory-fact", "/memory/facts/", ".fact"),
             ("memory-conversation", "/memory/conversations/", ".item"),
-            ("memory-run", "/memory/runs/", ".item"),
+            ("memory-run", "/memory/runs/", ".run-row__link"),
         ):
             page.goto(listing)
             page.locator(row).first.click()

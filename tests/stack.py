@@ -34,8 +34,8 @@ class Up:
         self.process = subprocess.Popen(
             command(data_dir, port=port),
             cwd=PROJECT,
-            # A title is one more call of the model; tests that count calls are about the others.
-            env={"STRATA_MODEL_TITLES": "false", **environment},
+            # Titles and lessons are more calls of the model; tests that count calls are about the others.
+            env={"STRATA_MODEL_TITLES": "false", "STRATA_MODEL_EXPERIENCES": "false", **environment},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

@@ -1,6 +1,7 @@
 """One row of everything for a person, each holding the same word, to be looked for where it must not be."""
 
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from uuid import UUID, uuid4
 
 from django.apps import apps
@@ -13,14 +14,18 @@ from memoryapp.context.models import ContextSnapshot
 from memoryapp.lifecycle.models import LifecycleRun
 from memoryapp.lifecycle.operations import logged
 from memoryapp.llm.base import Usage
+from memoryapp.longterm import experiences
 from memoryapp.longterm import operations as longterm
-from memoryapp.longterm.models import Experience, Memory
+from memoryapp.longterm.experiences import Lesson
+from memoryapp.longterm.models import Memory
 from memoryapp.longterm.operations import Candidate, Source
 from memoryapp.policies.trust import Origin
 from memoryapp.scratchpad import operations as scratchpad
-from memoryapp.scratchpad.models import Checkpoint, Run, Step
+from memoryapp.scratchpad.models import Approval, Checkpoint, Grant, Run, Step
 from memoryapp.scratchpad.operations import StepRecord
 from memoryapp.scratchpad.pad import Pad
+from memoryapp.tooling import operations as tooling
+from memoryapp.tooling.models import McpServer
 from memoryapp.transcript import conversations, queries, summaries
 from memoryapp.transcript import operations as transcript
 from memoryapp.transcript.models import Message, Summary, Turn
@@ -37,8 +42,11 @@ class World:
     turn_id: UUID
     run_id: UUID
     memory_id: UUID
+    experience_id: UUID
     token_id: UUID
     line_id: UUID
+    tool_use_id: str
+    server_id: UUID
 
 
 def everything_of(user: User) -> World:
@@ -69,18 +77,29 @@ def everything_of(user: User) -> World:
     ).memory
     longterm.forget(user.id, forgotten.id, now=now)
     run = Run.objects.get(turn=turn)
-    longterm.record_experience(
-        user_id=user.id,
+    user.refresh_from_db()  # the forgetting moved the memory epoch
+    learned = experiences.record(
+        user.id,
+        Lesson(goal=CONTENT, tools=("recall",), worked=CONTENT, avoid=CONTENT, origin=Origin.MODEL_INFERRED),
         run_id=run.id,
-        goal=CONTENT,
-        tools=["recall"],
-        outcome=Experience.Outcome.SUCCEEDED,
-        worked=CONTENT,
-        avoid=CONTENT,
-        origin=Origin.MODEL_INFERRED,
+        epoch_at_start=user.memory_epoch,
         now=now,
     )
+    assert learned
     Checkpoint.objects.create(user=user, run=run, number=1, delta=[{"text": CONTENT}], taint="user_typed")
+    approval = Approval.objects.create(
+        user=user,
+        run=run,
+        tool_use_id=f"ask-{run.id}",
+        action="send_note",
+        arguments={"text": CONTENT},
+        why=CONTENT,
+        touches=CONTENT,
+        source="Post",
+        nonce="nonce",
+        expires_at=now + timedelta(days=1),
+    )
+    Grant.objects.create(user=user, conversation_id=conversation.id, action="send_note", source="Post")
     ContextSnapshot.objects.create(
         user=user,
         turn=turn,
@@ -94,7 +113,21 @@ def everything_of(user: User) -> World:
     logged(LifecycleRun.Job.EMBEDDING, lambda: 1, user_id=user.id)
     token, _ = accounts.create_token(user, name="laptop", now=now)
     accounts.create_sign_in_link(user)
-    return World(conversation.id, turn.id, run.id, memory.id, token.id, line.id)
+    server = McpServer.objects.create(
+        slug=user.id.hex[-24:], name="Tools", url="https://tools.example/mcp", listed_at=now
+    )
+    tooling.use_server(user.id, conversation.id, server.id, is_on=True)
+    return World(
+        conversation.id,
+        turn.id,
+        run.id,
+        memory.id,
+        learned.id,
+        token.id,
+        line.id,
+        approval.tool_use_id,
+        server.id,
+    )
 
 
 def posted_turn(user: User, conversation_id: UUID, text: str = "Hello") -> Turn:

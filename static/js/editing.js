@@ -39,7 +39,7 @@ document.addEventListener("htmx:before:swap", (event) => {
   const source = ctx.sourceElement;
   if (source?.matches("[data-cancel]")) cancelled = source.closest(".turn").id;
   const dialog = source?.closest("dialog");
-  if (dialog && ctx.response?.status < 400) dialog.close();
+  if (dialog && !source.matches("[data-keeps-open]") && ctx.response?.status < 400) dialog.close();
 });
 
 document.addEventListener("htmx:after:process", (event) => {

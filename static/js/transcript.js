@@ -61,14 +61,15 @@ function watchScrolling() {
   sizes.observe(scroller);
 }
 
-// Words for screen readers: one when a reply begins, one when it ends. The transcript itself stays quiet.
+// Words for screen readers: one when a reply begins, waits or ends. The transcript itself stays quiet.
 const ENDINGS = {
   completed: "Reply complete",
   failed: "There is no answer to this message",
+  limited: "Stopped at a limit",
   interrupted: "The reply was cut off",
   cancelled: "Stopped",
 };
-const live = new Set();
+const live = new Map();
 
 function announce(text) {
   document.getElementById("status").textContent = text;
@@ -76,14 +77,17 @@ function announce(text) {
 
 function ending(turn) {
   const noted = turn.querySelectorAll(".remembered > li").length;
-  const words = ENDINGS[turn.dataset.status] ?? "";
+  const words = ENDINGS["atLimit" in turn.dataset ? "limited" : turn.dataset.status] ?? "";
   return noted ? `${words}. ${noted === 1 ? "One memory" : `${noted} memories`} noted.` : words;
 }
 
 function noteTurn(turn) {
   if ("live" in turn.dataset) {
-    if (!live.has(turn.id)) announce("Strata is answering");
-    live.add(turn.id);
+    const wait = turn.querySelector("[data-waits]");
+    const words = wait?.dataset.waits ?? "Strata is answering";
+    turn.ariaBusy = String(!wait);
+    if (live.get(turn.id) !== words) announce(words);
+    live.set(turn.id, words);
   } else if (live.delete(turn.id)) {
     announce(ending(turn));
   }
@@ -111,10 +115,10 @@ function watchTurns() {
   });
 }
 
-// Esc stops the reply in progress, unless it has something nearer to close.
+// Esc stops the reply in progress, unless it has something nearer to close, or a person was asked something.
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Escape" || event.shiftKey || event.defaultPrevented || event.isComposing) return;
-  if (document.querySelector(":popover-open")) return;
+  if (document.querySelector(":popover-open, .turn [data-decides]")) return;
   document.querySelector(".turn[data-live] [data-stop]")?.requestSubmit();
 });
 

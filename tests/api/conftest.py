@@ -5,10 +5,10 @@ from django.test import Client
 from django.utils import timezone
 
 from memoryapp.accounts import operations
-from tests.turns import configure
+from tests.turns import configure, nudges
 from tests.world import everything_of
 
-__all__ = ["configure"]
+__all__ = ["configure", "nudges"]
 
 
 def program_of(user) -> Client:

@@ -11,12 +11,17 @@ BODIES: dict[str, object] = {
     "create_conversation": {},
     "change_conversation": {"title": "Taken over"},
     "post_turn": {"text": "Hello"},
+    "decide_approval": {"approve": True},
     "edit_turn": {"text": "Taken over"},
     "add_pin": {"turn_id": "00000000-0000-7000-8000-000000000000", "text": "marmalade"},
     "summarise": {},
+    "switch_server": {"is_on": True},
+    "add_server": {"slug": "tests", "name": "Tests", "url": "http://127.0.0.1:1/mcp"},
+    "change_server": {"name": "Taken over"},
     "edit_summary": {"text": "Taken over"},
     "create_memory": {"statement": "Drinks tea"},
     "change_memory": {"statement": "Taken over"},
+    "give_feedback": {"helped": True},
     "search_memories": {"query": "marmalade"},
 }
 
@@ -49,5 +54,6 @@ def routes() -> Iterator[Route]:
 
 
 ROUTES = list(routes())
-ROUTES_OF_ROWS = [route for route in ROUTES if "{" in route.path]
+# What belongs to nobody is staff's to look after, and has its own tests.
+ROUTES_OF_ROWS = [route for route in ROUTES if "{" in route.path and not route.path.startswith("/mcp/")]
 UNSAFE_ROUTES = [route for route in ROUTES if route.method in UNSAFE]

@@ -8,7 +8,9 @@ from tests.api.routes import ROUTES, UNSAFE_ROUTES
 from tests.world import rows_of
 
 ID = "00000000-0000-7000-8000-000000000000"
-SOME_IDS = {"conversation_id": ID, "turn_id": ID, "memory_id": ID, "line_id": ID}
+SOME_IDS = dict.fromkeys(
+    ["conversation_id", "turn_id", "tool_use_id", "memory_id", "line_id", "experience_id", "server_id"], ID
+)
 
 
 def address(route):

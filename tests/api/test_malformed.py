@@ -26,7 +26,8 @@ UNREADABLE = {
 @pytest.fixture
 def ids(conversation, api):
     memory = send(api, "POST", "/memories", {"statement": "Drinks tea"}).json()
-    return {"conversation_id": conversation["id"], "turn_id": ID, "memory_id": memory["id"]}
+    elsewhere = dict.fromkeys(("turn_id", "experience_id", "tool_use_id", "server_id"), ID)
+    return {"conversation_id": conversation["id"], "memory_id": memory["id"], **elsewhere}
 
 
 def send_bytes(api, route, ids, body):

@@ -193,9 +193,13 @@ def test_the_scratchpad_shows_the_goal_and_the_steps(api, world):
         "action": "recall",
         "args": {"query": "I like marmalade."},
         "observation": "I will remember marmalade.",
+        "brief": "",
+        "error": "",
         "status": "ok",
         "tokens": 7,
         "ms": 3,
+        "origin": "tool",
+        "taint": "",
     }
 
 

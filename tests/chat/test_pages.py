@@ -6,9 +6,11 @@ from django.utils import timezone
 
 from memoryapp.context.models import ContextSnapshot
 from memoryapp.llm.base import Usage
+from memoryapp.longterm import experiences
 from memoryapp.longterm import operations as longterm
 from memoryapp.transcript import operations as transcript
 from memoryapp.transcript.models import Turn
+from tests.inspector.test_experiences import learn
 from tests.longterm.saying import DAY, NOW, remember
 from tests.turns import claim, post, start
 
@@ -24,7 +26,16 @@ def finished(user, text="hello", conversation=None):
 
 def given(turn, *memories):
     """As if the model had been given them."""
-    recalled = [{"memory_id": str(memory.id), "included": True, "confidence": 0.9} for memory in memories]
+    snapshot(
+        turn, [{"memory_id": str(memory.id), "included": True, "confidence": 0.9} for memory in memories]
+    )
+
+
+def given_experiences(turn, *learned):
+    snapshot(turn, [{"experience_id": str(one.id), "included": True, "confidence": 0.6} for one in learned])
+
+
+def snapshot(turn, recalled):
     ContextSnapshot.objects.create(
         user=turn.user,
         turn=turn,
@@ -117,3 +128,20 @@ def test_renaming_and_deleting_say_that_they_are_done(client, alice):
     assert "Renamed." in renamed.content.decode()
     assert "The chat is deleted." in deleted.content.decode()
     assert not Turn.objects.exists()
+
+
+def test_a_receipt_shows_an_experience_and_counts_one_that_was_forgotten(client, alice):
+    client.force_login(alice)
+    kept, gone = (learn(alice, goal) for goal in ("Sum up the invoices", "Write the minutes"))
+    turn = finished(alice)
+    given_experiences(turn, kept, gone)
+    alice.refresh_from_db()
+    experiences.forget(alice.id, gone.id)
+
+    shown = page_of(client, turn)
+
+    assert "Given 2 memories" in shown
+    assert f'href="{reverse("inspector:experience", args=[kept.id])}"' in shown
+    assert "Solved before" in shown
+    assert str(gone.id) not in shown
+    assert "1 forgotten since" in shown

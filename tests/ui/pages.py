@@ -9,6 +9,7 @@ from django.test import RequestFactory
 from django.utils.safestring import mark_safe
 
 from chat.presentation import Notice, TurnView
+from chat.waiting_presentation import Question, Wait
 from memoryapp.accounts.models import User
 
 CONVERSATION = SimpleNamespace(id=UUID(int=1), title="Launch plan", use_memory=True, save_memory=True)
@@ -35,6 +36,37 @@ def turn_view(**changes):
 def live_turn_view(**changes):
     return turn_view(
         **({"status": "running", "is_live": True, "reply_html": "", "stream_url": STREAM_URL} | changes)
+    )
+
+
+def wait_view(reason, **changes):
+    view = {
+        "reason": reason,
+        "message": "The model is overloaded.",
+        "resume_at": datetime(2026, 10, 29, 9, 30, 12, tzinfo=UTC),
+        "seconds": 12,
+    }
+    return Wait(**(view | changes))
+
+
+def question(**changes):
+    view = {
+        "tool_use_id": "call-1",
+        "tool_html": "send_note",
+        "source": "an example",
+        "touches_html": "The shared notebook.",
+        "why_html": "I will send a note.",
+        "arguments": (),
+        "nonce": "nonce-1",
+        "expires_at": datetime(2026, 10, 30, 9, 30, tzinfo=UTC),
+        "status": "pending",
+    }
+    return Question(**(view | changes))
+
+
+def card_html(wait=None):
+    return render(
+        "chat/_waiting.html", turn=live_turn_view(status="waiting" if wait else "running", wait=wait)
     )
 
 

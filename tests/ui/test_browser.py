@@ -13,13 +13,16 @@ from chat.presentation import Versions
 from tests.ui.pages import (
     CONVERSATION,
     TURN_ID,
+    card_html,
     chat_page,
     composer_html,
     live_turn_view,
     notice,
+    question,
     render,
     turn_html,
     turn_view,
+    wait_view,
 )
 from tests.ui.stand_in import StandIn
 
@@ -29,6 +32,8 @@ CHAT = "/stand-in/chat"
 SEND = reverse("chat:send", args=[CONVERSATION.id])
 TURN = reverse("chat:turn", args=[TURN_ID])
 STOP = reverse("chat:stop", args=[TURN_ID])
+WAITING = reverse("chat:waiting", args=[TURN_ID])
+DECIDE = reverse("chat:decide", args=[TURN_ID])
 WATCH = """
 window.violations = [];
 document.addEventListener("securitypolicyviolation", (event) => violations.push(event.violatedDirective));
@@ -329,6 +334,87 @@ def test_escape_stops_the_reply_but_first_closes_an_open_menu(page, server):
         page.keyboard.press("Escape")
 
     assert [path for path, _ in server.posts] == [STOP]
+
+
+def _fetch_card(server):
+    server.emit(_frame("waiting", render("chat/_waiting.html#loader", turn_id=TURN_ID)))
+
+
+def test_a_wait_is_announced_once_counts_down_and_gives_way_to_the_reply(page, server):
+    server.answers[WAITING] = lambda _: (200, card_html(wait_view("model")))
+    page.clock.install()
+    _open(page, server, live_turn_view())
+
+    _fetch_card(server)
+    title = page.get_by_role("heading", name="Waiting for the model")
+    expect(title).to_contain_text(re.compile(r"retrying\s+in 1[12] s"))
+    expect(page.locator(".activity")).to_be_hidden()
+    expect(page.locator(".turn")).to_have_attribute("aria-busy", "false")
+    page.clock.fast_forward(5000)
+    expect(title).to_contain_text(re.compile(r"retrying\s+in [567] s"))
+    page.clock.fast_forward(60_000)
+    expect(title).to_contain_text("any moment now")
+    server.answers[WAITING] = lambda _: (200, card_html())
+    _fetch_card(server)
+
+    expect(title).to_have_count(0)
+    expect(page.locator(".activity")).to_be_visible()
+    expect(page.locator(".turn")).to_have_attribute("aria-busy", "true")
+    assert page.evaluate("announced") == ["Waiting for the model", "Strata is answering"]
+
+
+def test_a_card_that_could_not_be_fetched_is_fetched_again(page, server):
+    server.answers[WAITING] = lambda _: (200, card_html(wait_view("stuck")))
+    page.clock.install()
+    page.route(f"**{WAITING}", lambda route: route.abort())
+    _open(page, server, live_turn_view())
+    with page.expect_request(f"**{WAITING}"):
+        _fetch_card(server)
+    page.unroute(f"**{WAITING}")
+
+    page.clock.fast_forward(11_000)
+
+    expect(page.get_by_role("heading", name="Paused, because it got nowhere")).to_be_visible()
+
+
+def test_escape_stops_a_wait_for_the_model_but_never_answers_a_question(page, server):
+    asks = live_turn_view(wait=wait_view("approval", open=[question()]))
+    _open(page, server, asks, live_turn_view(id=UUID(int=3), status="queued"))
+    expect(page.locator("[data-waits]")).to_be_visible()
+
+    page.keyboard.press("Escape")
+    page.get_by_label("Why not").press("Escape")
+    expect(page.get_by_role("button", name="Approve once")).to_be_visible()
+    assert server.posts == []
+    _open(page, server, live_turn_view(wait=wait_view("model")))
+    with page.expect_response(re.compile(STOP)):
+        page.keyboard.press("Escape")
+
+    assert [path for path, _ in server.posts] == [STOP]
+
+
+def test_a_question_is_answered_by_keyboard_and_a_refused_answer_says_why(page, server):
+    why = render("_error.html", title="Your answer was not taken", message="This was decided already.")
+    alert = f'<hx-partial hx-target="#alert" hx-swap="innerHTML">{why}</hx-partial>'
+    server.answers[DECIDE] = lambda _: (409, card_html() + alert)
+    _open(page, server, live_turn_view(wait=wait_view("approval", open=[question()])))
+
+    page.get_by_label("Why not").fill("Not today")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("button", name="Deny")).to_be_focused()
+    page.keyboard.press("Enter")
+
+    expect(page.locator("#alert")).to_contain_text("This was decided already.")
+    expect(page.locator("[data-waits]")).to_have_count(0)
+    [(path, form)] = server.posts
+    del form["csrfmiddlewaretoken"]
+    assert path == DECIDE
+    assert form == {
+        "tool_use_id": "call-1",
+        "nonce": "nonce-1",
+        "reason": "Not today",
+        "decision": "deny",
+    }
 
 
 def test_focus_on_a_button_of_a_turn_moves_to_the_transcript_when_the_turn_is_replaced(page, server):

@@ -16,7 +16,7 @@ from tests.ui.pages import (
     turn_view,
 )
 
-REFRESH = '<meta http-equiv="refresh" content="3">'
+REFRESH = '<meta http-equiv="refresh" content="3; url=/">'
 
 
 def test_live_turn_connects_to_its_stream_and_is_fetched_again_at_its_end():
