@@ -164,7 +164,7 @@ class TestInAConversation:
         assert (echo.needs_approval, echo.untrusted_output, echo.source) == (
             True,
             True,
-            f"Test tools at {running.host}",
+            f"Test tools at {used.host}",
         )
         assert (echo.side_effects, add.side_effects) == (False, True)
         assert echo.touches == f"Test tools at {used.host}"
