@@ -1,15 +1,17 @@
 """How a worker lets go of a turn: it ends, waits, or is handed over.
 
-Its row changes in one transaction, then the run's record, the readers and the background work.
+The turn and its run end in one transaction; then come the readers and the background work.
 """
 
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from uuid import UUID
 
 from chat import events
-from chat.progress import Progress
+from chat.progress import Progress, usage_of
 from chat.waits import MustWait
-from memoryapp.llm.base import ModelReply
+from memoryapp.llm.base import ModelReply, Usage
 from memoryapp.nudges import AFTER_TURN, nudge
 from memoryapp.scratchpad import operations as scratchpad
 from memoryapp.scratchpad import pad as pads
@@ -47,8 +49,9 @@ def end_completed(progress: Progress, reply: ModelReply) -> None:
             progress.said,
             reported_tokens=reply.usage.total_input_tokens,
         ),
+        also=_closing(claim, Run.Status.COMPLETED, spending=progress.spending(reply.usage)),
     ):
-        _close(claim, Turn.Status.COMPLETED, spending=progress.spending(reply.usage))
+        _tell(claim, Turn.Status.COMPLETED)
 
 
 def end_stopped_at_limit(progress: Progress, *, code: str, message: str) -> None:
@@ -62,8 +65,14 @@ def end_stopped_at_limit(progress: Progress, *, code: str, message: str) -> None
 def end_cancelled(claim: Claim, said: str, *, progress: Progress | None = None) -> None:
     """End a turn that someone stopped, with what was said until then."""
     usage = progress.usage if progress else None
-    if transcript.fail_turn(claim, status=Turn.Status.CANCELLED, partial_text=said, usage=usage):
-        _close(claim, Turn.Status.CANCELLED, spending=_time_of(progress))
+    if transcript.fail_turn(
+        claim,
+        status=Turn.Status.CANCELLED,
+        partial_text=said,
+        usage=usage,
+        also=_closing(claim, Run.Status.CANCELLED, spending=_time_of(progress)),
+    ):
+        _tell(claim, Turn.Status.CANCELLED)
 
 
 def end_failed(claim: Claim, said: str, *, code: str, message: str, progress: Progress | None = None) -> None:
@@ -75,30 +84,43 @@ def end_failed(claim: Claim, said: str, *, code: str, message: str, progress: Pr
         code=code,
         message=message,
         usage=progress.usage if progress else None,
+        also=_closing(claim, Run.Status.FAILED, spending=_time_of(progress)),
     ):
-        _close(claim, Turn.Status.FAILED, spending=_time_of(progress))
+        _tell(claim, Turn.Status.FAILED)
 
 
 def end_interrupted(
     claim: Claim, said: str, *, message: str = "The server that was writing it stopped."
 ) -> None:
     """End a turn whose worker was lost after its reader had seen part of the reply."""
-    ended = transcript.fail_turn(
-        claim, status=Turn.Status.INTERRUPTED, partial_text=said, code="worker_lost", message=message
-    )
-    if ended:
-        _close(claim, Turn.Status.INTERRUPTED)
+    if transcript.fail_turn(
+        claim,
+        status=Turn.Status.INTERRUPTED,
+        partial_text=said,
+        code="worker_lost",
+        message=message,
+        usage=_usage_of(claim),
+        also=_closing(claim, Run.Status.FAILED),
+    ):
+        _tell(claim, Turn.Status.INTERRUPTED)
 
 
 def end_waiting(progress: Progress, wait: MustWait) -> None:
-    """Let go of a turn until it can go on; nothing that was said is lost meanwhile."""
+    """Let go of a turn until it can go on; nothing that was said is lost meanwhile.
+
+    One that a forgetting overtook does not wait: its notes may hold just that. It is taken up anew (``open_run``).
+    """
     claim = progress.claim
+    if runs.is_overtaken(progress.run):
+        end_handed_over(claim, progress)
+        return
     _note_wait(progress, model_failures=wait.model_failures)
     until = transcript.wait_turn(
         claim,
         reason=wait.reason,
         message=wait.message,
         wait_s=wait.wait_s,
+        until=wait.until,
         partial_text=progress.said,
     )
     if until is None:  # someone asked to stop meanwhile, or it is another worker's
@@ -115,7 +137,7 @@ def go_on_when_decided(user_id: UUID, turn_id: UUID) -> None:
     """Let a turn go on of whose calls none waits for a word any more."""
     if not runs.pending_approvals(user_id).filter(run__turn=turn_id).exists():
         with suppress(transcript.TurnNotWaitingError):  # not yet, or it was stopped
-            transcript.end_wait(user_id, turn_id)
+            transcript.end_wait(user_id, turn_id, reasons=[Turn.WaitReason.APPROVAL])
 
 
 def end_handed_over(claim: Claim, progress: Progress | None) -> None:
@@ -125,7 +147,16 @@ def end_handed_over(claim: Claim, progress: Progress | None) -> None:
         return
     if progress:
         _note_wait(progress, model_failures=progress.run.model_failures)
-    transcript.hand_back(claim, counts=False)
+    said = progress.said if progress else ""
+    if not transcript.hand_back(claim, partial_text=said, counts=False):  # someone asked to stop meanwhile
+        end_cancelled(claim, said, progress=progress)
+
+
+def _usage_of(claim: Claim) -> Usage | None:
+    """What a lost worker left on the run's account."""
+    turn = queries.turn_for_worker(claim.turn_id)
+    run = runs.run_of_turn(turn.user_id, turn.id)
+    return usage_of(run) if run else None
 
 
 def _note_wait(progress: Progress, *, model_failures: int) -> None:
@@ -142,14 +173,19 @@ def _time_of(progress: Progress | None) -> Spending:
     return progress.spending() if progress else NOTHING_SPENT
 
 
-def _close(claim: Claim, status: Turn.Status, *, spending: Spending = NOTHING_SPENT) -> None:
-    """After the commit: the run's record, the readers, and the background work."""
-    ended = {Turn.Status.COMPLETED: Run.Status.COMPLETED, Turn.Status.CANCELLED: Run.Status.CANCELLED}
-    scratchpad.close_run(
-        claim.turn_id,
-        attempt=claim.attempt,
-        status=ended.get(status, Run.Status.FAILED),
-        spending=spending,
+def close_stopped(turn: Turn) -> None:
+    """The run of a turn that was stopped while no worker held it, within the caller's transaction."""
+    scratchpad.close_run(turn.id, attempt=turn.attempt, status=Run.Status.CANCELLED)
+
+
+def _closing(claim: Claim, status: Run.Status, *, spending: Spending = NOTHING_SPENT) -> Callable[[], None]:
+    """The end of the run, for the transaction in which its turn ends."""
+    return partial(
+        scratchpad.close_run, claim.turn_id, attempt=claim.attempt, status=status, spending=spending
     )
+
+
+def _tell(claim: Claim, status: Turn.Status) -> None:
+    """After the commit: the readers, and the background work."""
     events.publish(claim.turn_id, {"type": "end", "status": status}, attempt=claim.attempt)
     nudge(AFTER_TURN, claim.turn_id)

@@ -63,13 +63,13 @@ def _take_over(turn_id: UUID) -> None:
     logger.warning("Turn %s lost its worker in attempt %s.", turn_id, lost_attempt)
     if turn.stop_requested_at:
         end_cancelled(claim, seen)
-    elif turn.attempts_left == 0 or seen.strip() != _settled(turn):
+    elif turn.attempts_left == 0 or not _settled(turn).startswith(seen.strip()):
         end_interrupted(claim, seen)
     else:
-        transcript.hand_back(claim)
+        transcript.hand_back(claim, partial_text=seen)
 
 
 def _settled(turn: Turn) -> str:
-    """What the run's checkpoints hold of what its reader has seen."""
+    """What the run's checkpoints hold of what was said."""
     run = runs.run_of_turn(turn.user_id, turn.id)
     return said_in(messages_of(runs.checkpoints(run))).strip() if run else ""

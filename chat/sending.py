@@ -5,8 +5,8 @@ from datetime import datetime
 from uuid import UUID
 
 from chat import events
-from chat.endings import end_cancelled, go_on_when_decided
-from chat.progress import allowance, spent_by
+from chat.endings import close_stopped, go_on_when_decided
+from chat.progress import allowance, spent_by, usage_of
 from chat.tools import toolbox, tools_of
 from memoryapp.accounts.models import User
 from memoryapp.conf import get_conf
@@ -97,21 +97,19 @@ def decide(
 def go_on(user: User, turn_id: UUID) -> Turn:
     """Try a turn that waits for the model now, or let a stuck one try on. Raises ``TurnNotWaitingError``."""
     turn = queries.get_turn(user.id, turn_id)
-    if turn.wait_reason not in (Turn.WaitReason.MODEL, Turn.WaitReason.STUCK):
-        raise transcript.TurnNotWaitingError("This message does not wait for that.")
-    if turn.wait_reason == Turn.WaitReason.STUCK:
-        _allow_more(turn)
-    return transcript.end_wait(user.id, turn_id)
+    reasons = [Turn.WaitReason.MODEL, Turn.WaitReason.STUCK]
+    if turn.wait_reason in reasons:
+        _allow_more(turn)  # also as many tries of the model as before
+    return transcript.end_wait(user.id, turn_id, reasons=reasons)
 
 
 def stop(user: User, turn_id: UUID) -> Turn:
-    """Ask for a stop; a turn that had not started, or that waits, ends at once."""
-    turn = transcript.request_stop(user.id, turn_id)
+    """Ask for a stop; a turn that no worker holds ends at once."""
+    run = runs.run_of_turn(user.id, turn_id)
+    usage = usage_of(run) if run else None
+    turn = transcript.request_stop(user.id, turn_id, usage=usage, also=close_stopped)
     if turn.status == Turn.Status.CANCELLED:
         events.publish(turn_id, {"type": "end", "status": turn.status}, attempt=turn.attempt)
-    elif turn.status == Turn.Status.WAITING and (claim := transcript.take_waiting(turn_id)):
-        end_cancelled(claim, turn.partial_text)
-        turn = queries.get_turn(user.id, turn_id)
     return turn
 
 

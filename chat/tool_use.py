@@ -1,15 +1,19 @@
 """Using tools in a run: asked for where a person must say yes, run once, recorded."""
 
+import logging
 import time
 from contextlib import AbstractContextManager, nullcontext
 
 from django.utils import timezone
 
+from chat.draining import drain
 from chat.progress import Progress
+from chat.storable import storable
 from chat.tools import EFFECT_UNKNOWN, Outcome, Ready, denied, failed, judge, perform, replayed, unasked
-from chat.waits import MustWait
+from chat.waits import HandOver, LimitReachedError, MustWait, over_limit
 from memoryapp.context.run_window import brief
 from memoryapp.llm.base import Text, ToolResult, ToolUse
+from memoryapp.llm.errors import Cancelled
 from memoryapp.llm.tokens import estimate_text
 from memoryapp.policies.trust import weakest
 from memoryapp.scratchpad import approvals
@@ -18,6 +22,8 @@ from memoryapp.scratchpad.models import Approval, Step
 from memoryapp.tooling.base import Heard, ToolContext
 from memoryapp.transcript import queries
 from memoryapp.transcript.models import Turn
+
+logger = logging.getLogger(__name__)
 
 UNKNOWN_EFFECT = (
     "The worker stopped while this call was under way. Whether it took effect is not known, so it was not made again. "
@@ -33,14 +39,30 @@ _SHOWN = {
 
 
 def use_tools(progress: Progress, calls: tuple[ToolUse, ...]) -> tuple[ToolResult, ...]:
-    """The results of the calls, in their order. Raises ``MustWait`` before any of them ran while a person is asked."""
+    """The results of the calls, in their order. Raises ``MustWait`` before any of them ran while a person is asked.
+
+    Before each of them it may be time to leave: whoever goes on begins with the next. Raises ``Cancelled``,
+    ``HandOver``, ``LimitReachedError``.
+    """
     answers = _ask_first(progress, calls)
-    outcomes = [_use(progress, call, answers.get(call.id)) for call in calls]
+    outcomes = []
+    for call in calls:
+        _require_leave(progress)
+        outcomes.append(_use(progress, call, answers.get(call.id)))
     progress.taint = weakest([progress.taint, *(outcome.origin for outcome in outcomes)])
     return tuple(
         ToolResult(call.id, outcome.content, is_error=outcome.is_error)
         for call, outcome in zip(calls, outcomes, strict=True)
     )
+
+
+def _require_leave(progress: Progress) -> None:
+    if progress.cancellation.is_set:
+        raise Cancelled("Stopped.")
+    if drain.has_begun:
+        raise HandOver
+    if progress.spent.seconds >= progress.limits.seconds:
+        raise LimitReachedError(over_limit(f"{progress.limits.seconds:,.0f} seconds of work"))
 
 
 def _ask_first(progress: Progress, calls: tuple[ToolUse, ...]) -> dict[str, Approval]:
@@ -50,28 +72,51 @@ def _ask_first(progress: Progress, calls: tuple[ToolUse, ...]) -> dict[str, Appr
         if _recorded(progress, call):
             continue
         ready = _judged(progress, call)
-        if isinstance(ready, Ready) and ready.tool.asks_first(ready.arguments, context(progress, call)):
-            asked[call.id] = _ask(progress, ready)
+        if isinstance(ready, Ready) and _asks_first(ready, context(progress, call)):
+            asked[call.id] = approvals.ask(
+                progress.run, _question(progress, ready), attempt=progress.claim.attempt
+            )
     waiting = [approval for approval in asked.values() if approval.status == Approval.Status.PENDING]
     if waiting:
-        patience = min(approval.expires_at for approval in waiting) - timezone.now()
+        for approval in waiting:
+            publish_tool(progress, approval.tool_use_id, approval.action, "waiting")
         names = ", ".join(sorted({approval.action for approval in waiting}))
-        raise MustWait(Turn.WaitReason.APPROVAL, f"May {names} run?", max(patience.total_seconds(), 1.0))
+        raise MustWait(
+            Turn.WaitReason.APPROVAL,
+            f"May {names} run?",
+            until=min(approval.expires_at for approval in waiting),
+        )
     return asked
 
 
-def _ask(progress: Progress, ready: Ready) -> Approval:
+def _asks_first(ready: Ready, told: ToolContext) -> bool:
+    """A tool that cannot say asks."""
+    try:
+        return ready.tool.asks_first(ready.arguments, told)
+    except Exception:  # the edge of a tool
+        logger.exception("Tool %s cannot say whether it asks", ready.tool.name)
+        return True
+
+
+def _question(progress: Progress, ready: Ready) -> approvals.Question:
     said = "".join(b.text for b in progress.window.run[-1].blocks if isinstance(b, Text)).strip()
-    return approvals.ask(
-        progress.run,
+    return approvals.Question(
         tool_use_id=ready.call.id,
         action=ready.call.name,
         arguments=ready.call.input,
         why=said,
-        touches=ready.tool.will_touch(ready.arguments),
+        touches=_touched(ready),
         source=ready.tool.source,
-        attempt=progress.claim.attempt,
+        fingerprint=ready.tool.fingerprint,
     )
+
+
+def _touched(ready: Ready) -> str:
+    try:
+        return storable(ready.tool.will_touch(ready.arguments))
+    except Exception:  # the edge of a tool
+        logger.exception("Tool %s cannot say what it touches", ready.tool.name)
+        return ""
 
 
 def _use(progress: Progress, call: ToolUse, answer: Approval | None) -> Outcome:
@@ -109,7 +154,7 @@ def _outcome(progress: Progress, call: ToolUse, judged: Ready | Outcome, answer:
         return judged
     tool = judged.tool
     told = context(progress, call)
-    if answer is None and tool.asks_first(judged.arguments, told):
+    if answer is None and _asks_first(judged, told):
         return unasked(progress.pad)  # it could not run when people were asked, and can now
     if answer and answer.status != Approval.Status.APPROVED:
         return denied(call, progress.pad, _why_not(answer))
@@ -152,6 +197,7 @@ def _begin(progress: Progress, call: ToolUse) -> None:
             tool_use_id=call.id,
             action=call.name,
             arguments=dict(call.input),
+            round=progress.checkpoints,
             attempt=progress.claim.attempt,
         )
         progress.steps = [*progress.steps, step]
@@ -175,6 +221,8 @@ def _record(progress: Progress, call: ToolUse, outcome: Outcome, *, started: flo
         duration_ms=round((time.perf_counter() - started) * 1000),
         origin=outcome.origin,
         taint=weakest([progress.taint, outcome.origin]),
+        round=progress.checkpoints,
+        number=_number(progress, call),
     )
 
 

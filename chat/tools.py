@@ -168,7 +168,7 @@ def perform(ready: Ready, context: ToolContext, *, pad: Pad, number: int) -> Out
     call, tool = ready.call, ready.tool
     try:
         with scratchpad.effect() if tool.is_atomic else nullcontext():
-            output = run_within_time(tool, ready.arguments, context)
+            return _answered(run_within_time(tool, ready.arguments, context), ready, pad=pad, number=number)
     except Cancelled:
         raise
     except MemoryAppError as error:
@@ -176,13 +176,21 @@ def perform(ready: Ready, context: ToolContext, *, pad: Pad, number: int) -> Out
     except (Exception, SystemExit):  # the edge of a tool: its defect must not end the turn, nor the worker
         logger.exception("Tool %s failed", call.name)
         return failed(call, pad, "tool_failed", "The tool failed for an internal reason.")
+
+
+def _answered(output: ToolOutput, ready: Ready, *, pad: Pad, number: int) -> Outcome:
+    """Raises ``TypeError`` or ``ValueError`` for what a tool must not return."""
+    if not isinstance(output.content, str):
+        raise TypeError("A tool answers with text.")
     text = storable(output.content)
+    event = None if output.event is None else dict(output.event)
+    json.dumps(event, allow_nan=False)
     return Outcome(
-        content=_capped(text, tool, number=number),
+        content=_capped(text, ready.tool, number=number),
         observation=text,
-        pad=_noted(output, call, pad),
-        origin=_origin(tool, output.origin),
-        event=output.event,
+        pad=_noted(output, ready.call, pad),
+        origin=_origin(ready.tool, Origin(output.origin)),
+        event=event,
     )
 
 
@@ -199,12 +207,13 @@ def replayed(step: Step, call: ToolUse, tools: Toolbox, *, pad: Pad) -> Outcome:
         pad=pad,
         status=status,
         error=step.error,
-        origin=Origin(step.origin),
+        origin=Origin(step.origin or Origin.USER_TYPED),
     )
 
 
 def failed(call: ToolUse, pad: Pad, code: str, why: str, *, origin: Origin = Origin.USER_TYPED) -> Outcome:
     """An error, and the same call will be refused from now on."""
+    why = storable(why)
     content = _error(code, why)
     noted = pad.with_failure(Failure(describe(call), why))
     return Outcome(content, content, noted, Step.Status.ERROR, error=why, origin=origin)
@@ -226,7 +235,7 @@ def describe(call: ToolUse) -> str:
 
     The pad shortens its lines, so that two long calls could look alike there: theirs end in a digest.
     """
-    line = f"{call.name} {json.dumps(dict(call.input), sort_keys=True, ensure_ascii=False)}"
+    line = _canonical(call.name, call.input)
     if len(line) <= CALL_MAX_CHARS and line == " ".join(line.split()):
         return line
     digest = hashlib.sha256(line.encode()).hexdigest()[:12]
@@ -234,14 +243,21 @@ def describe(call: ToolUse) -> str:
 
 
 def _equal_success(call: ToolUse, tools: Toolbox, steps: Sequence[Step]) -> Step | None:
+    """The newest equal call that went well, if nothing can have changed since: a call that failed may have, too."""
+    asked = _canonical(call.name, call.input)
     for step in reversed(steps):
-        if step.status != Step.Status.OK:
-            continue
-        if step.action == call.name and step.arguments == dict(call.input):
+        is_ok = step.status == Step.Status.OK
+        if is_ok and _canonical(step.action, step.arguments) == asked:
             return step
-        if tools.has_side_effects(step.action):
+        may_have_changed = is_ok or step.status in (Step.Status.ERROR, Step.Status.RUNNING)
+        if may_have_changed and tools.has_side_effects(step.action):
             return None
     return None
+
+
+def _canonical(name: str, arguments: Mapping[str, Any]) -> str:
+    """Equal for equal calls alone: in JSON, unlike in Python, true is not 1."""
+    return f"{name} {json.dumps(dict(arguments), sort_keys=True, ensure_ascii=False)}"
 
 
 def _noted(output: ToolOutput, call: ToolUse, pad: Pad) -> Pad:
@@ -263,7 +279,7 @@ def _capped(text: str, tool: Tool, *, number: int) -> str:
     """As much as the tool may say at once, and where the rest is."""
     if len(text) <= tool.max_output_chars:
         return text
-    kept = tool.max_output_chars - CUT_CHARS
+    kept = max(tool.max_output_chars - CUT_CHARS, 0)
     rest = json.dumps({"step": number, "start": kept})
     return f"{text[:kept]}… [cut: {len(text) - kept:,} more characters; read_result {rest} reads on]"
 

@@ -21,7 +21,7 @@ from chat.progress import Progress, allowance, usage_of
 from chat.storable import storable, storable_reply
 from chat.tool_use import publish_tool, use_tools
 from chat.tools import toolbox_of
-from chat.waits import HandOver, MustWait
+from chat.waits import HandOver, LimitReachedError, MustWait
 from chat.window import make_room, messages_of, open_window, recall_for, said_in, shrink
 from memoryapp.conf import get_conf
 from memoryapp.context import assembly
@@ -57,12 +57,6 @@ from memoryapp.transcript.models import Turn
 from memoryapp.transcript.operations import Claim
 
 logger = logging.getLogger(__name__)
-
-
-class LimitReachedError(MemoryAppError):
-    """The run used up its steps, its tokens, its time or its money."""
-
-    code = "run_limit_reached"
 
 
 class RunStuckError(MemoryAppError):
@@ -214,24 +208,25 @@ def _pending_calls(window: ContextWindow) -> tuple[ToolUse, ...]:
 def _require_room(progress: Progress) -> None:
     limit = reached(progress.limits, progress.spent)
     if limit:
-        raise LimitReachedError(f"This took as much as one message may: the limit of {limit} is reached.")
+        raise LimitReachedError(waits.over_limit(limit))
 
 
 def _require_progress(progress: Progress) -> None:
     """A run that gets nowhere waits for its person's word; without it, it ends."""
-    judged = [step for step in progress.steps if step.number > progress.run.judged_from]
-    tried = [Tried(step.action, step.error, _is_news(progress, step)) for step in judged]
+    judged_from = progress.run.judged_from
+    seen: set[str] = set()
+    tried = []
+    for step in progress.steps:
+        is_news = step.status == Step.Status.OK and step.observation not in seen
+        seen.add(step.observation)
+        if step.number > judged_from:
+            tried.append(Tried(step.action, step.error, is_news=is_news, round=step.round))
     why = why_stuck(tried, stall_steps=get_conf().run_stall_steps)
     if not why:
         return
     if progress.claim.waited_for == Turn.WaitReason.STUCK:
         raise RunStuckError(f"{why} Nobody said to go on, so it was stopped.")
-    raise MustWait(Turn.WaitReason.STUCK, why, get_conf().approval_hours * 3600)
-
-
-def _is_news(progress: Progress, step: Step) -> bool:
-    tool = progress.tools.named(step.action)
-    return step.status == Step.Status.OK and (tool is None or not tool.is_volatile)
+    raise MustWait(Turn.WaitReason.STUCK, why, wait_s=get_conf().approval_hours * 3600)
 
 
 def _call_model(progress: Progress) -> ModelReply:
@@ -286,7 +281,7 @@ def _stream_reply(progress: Progress) -> ModelReply:
                     call=call,
                     input_tokens=reply.usage.total_input_tokens,
                 )
-                return storable_reply(reply)
+                return storable_reply(reply, taken={step.tool_use_id for step in progress.steps})
     raise StreamBroken("The model's reply ended too early.")
 
 

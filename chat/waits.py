@@ -1,7 +1,9 @@
 """Letting go of a turn for a while: no thread is bound while it waits."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
+from memoryapp.errors import MemoryAppError
 from memoryapp.llm.base import Retrying
 from memoryapp.transcript.models import Turn
 
@@ -15,15 +17,22 @@ _WHY = {
 
 @dataclass(slots=True)
 class MustWait(Exception):
-    """The turn cannot go on now. ``wait_s``: at most; ``message``: one sentence for people, that says why.
+    """The turn cannot go on now. ``wait_s`` or ``until``: at most; ``message``: one sentence for people, that says why.
 
     ``model_failures``: calls in a row that the model did not answer.
     """
 
     reason: Turn.WaitReason
     message: str
-    wait_s: float
+    wait_s: float = 0
+    until: datetime | None = None
     model_failures: int = 0
+
+
+class LimitReachedError(MemoryAppError):
+    """The run used up its steps, its tokens, its time or its money."""
+
+    code = "run_limit_reached"
 
 
 class HandOver(Exception):
@@ -32,4 +41,8 @@ class HandOver(Exception):
 
 def for_model(event: Retrying) -> MustWait:
     why = _WHY.get(event.reason, "The model failed")
-    return MustWait(Turn.WaitReason.MODEL, f"{why}.", event.wait_s, event.attempt)
+    return MustWait(Turn.WaitReason.MODEL, f"{why}.", wait_s=event.wait_s, model_failures=event.attempt)
+
+
+def over_limit(limit: str) -> str:
+    return f"This took as much as one message may: the limit of {limit} is reached."

@@ -32,12 +32,15 @@ def waiting(
     for tool_use_id, arguments in (asks or {}).items():
         approvals.ask(
             run,
-            tool_use_id=tool_use_id,
-            action="send_note",
-            arguments=arguments,
-            why=said,
-            touches="The shared notebook.",
-            source="strata-example-tool",
+            approvals.Question(
+                tool_use_id=tool_use_id,
+                action="send_note",
+                arguments=arguments,
+                why=said,
+                touches="The shared notebook.",
+                source="strata-example-tool",
+                fingerprint="",
+            ),
             attempt=held.attempt,
         )
     transcript.wait_turn(

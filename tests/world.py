@@ -99,7 +99,7 @@ def everything_of(user: User) -> World:
         nonce="nonce",
         expires_at=now + timedelta(days=1),
     )
-    Grant.objects.create(user=user, conversation_id=conversation.id, action="send_note", source="Post")
+    Grant.objects.create(user=user, conversation_id=conversation.id, action="send_note")
     ContextSnapshot.objects.create(
         user=user,
         turn=turn,

@@ -24,6 +24,8 @@ _SETTINGS = (
     "listen_addresses=",  # no TCP: the socket's directory decides who may connect
     "unix_socket_permissions=0700",
     "max_connections=100",  # 16 turn threads, the web's requests and the workers, several times over
+    # A worker that falls asleep inside a transaction must not keep its locks: about the length of a lease.
+    "idle_in_transaction_session_timeout=15s",
     "shared_buffers=32MB",  # one person's data fits; the page cache does the rest
     "maintenance_work_mem=32MB",
     "max_wal_size=256MB",

@@ -1,12 +1,21 @@
 """What forgetting a memory takes with it in the scratchpad: the records of the runs that hold it, and their lessons."""
 
+from contextlib import suppress
+from functools import partial
+from uuid import UUID
+
+from django.db import transaction
 from django.dispatch import receiver
 
+from memoryapp.errors import NotFoundError
 from memoryapp.longterm import experiences
 from memoryapp.longterm import operations as longterm
 from memoryapp.longterm.operations import Traces
+from memoryapp.scratchpad import approvals
 from memoryapp.scratchpad import operations as scratchpad
 from memoryapp.scratchpad import queries as runs
+from memoryapp.transcript import operations as transcript
+from memoryapp.transcript.models import Turn
 
 # Lines of a pad are cut, and an experience is made of them: the beginning of a long text finds it there too.
 BEGINNING_CHARS = 200
@@ -14,9 +23,21 @@ BEGINNING_CHARS = 200
 
 @receiver(longterm.forgetting, dispatch_uid="drop-run-records")
 def drop_run_records(traces: Traces, **_: object) -> None:
-    """Runs that are still at work lose their record when they end: the memory epoch tells them (``close_run``)."""
+    """Runs that wait lose what they noted; runs that a worker is at lose their record when they end (``close_run``).
+
+    What was said in a turn so far stays: it is a part of the conversation.
+    """
     texts = {text[:BEGINNING_CHARS] for text in traces.texts}
-    holding = runs.ended_runs_holding(traces.user_id, texts).values_list("id", flat=True)
+    holding = runs.runs_holding(traces.user_id, texts).values_list("id", flat=True)
     run_ids = traces.run_ids.union(holding)
     experiences.drop(traces.user_id, run_ids=run_ids, texts=texts)
     scratchpad.drop_records(traces.user_id, run_ids)
+    for turn_id in approvals.empty_idle(traces.user_id, run_ids, forgotten=texts):
+        # After the commit: a turn's end locks the turn before its person, a forgetting has the person's lock.
+        transaction.on_commit(partial(_wake, traces.user_id, turn_id))
+
+
+def _wake(user_id: UUID, turn_id: UUID) -> None:
+    """What it waited for is gone."""
+    with suppress(transcript.TurnNotWaitingError, NotFoundError):
+        transcript.end_wait(user_id, turn_id, reasons=list(Turn.WaitReason))

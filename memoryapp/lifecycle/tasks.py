@@ -18,7 +18,7 @@ from memoryapp.scratchpad import operations as scratchpad
 from memoryapp.scratchpad import queries as runs
 from memoryapp.transcript import conversations
 from memoryapp.transcript import queries as transcript
-from memoryapp.transcript.models import Conversation, Summary
+from memoryapp.transcript.models import Conversation, Summary, Turn
 
 logger = logging.getLogger(__name__)
 
@@ -43,7 +43,8 @@ def after_turn(turn_id: str) -> None:
     except ObjectDoesNotExist:
         return  # its conversation was deleted meanwhile
     operations.promoted(turn, lambda: promotion.promote_run(turn, now=timezone.now()))
-    if memories.drops_run_records_at_once():
+    # One that can be tried again goes with the sweep: until then a retry knows what was done already.
+    if memories.drops_run_records_at_once() and turn.status == Turn.Status.COMPLETED:
         scratchpad.drop_records(turn.user_id, runs.run_ids_of_turns(turn.user_id, [turn.id]).values())
     operations.titled(turn, lambda: titling.give_title_if_due(turn))
     operations.compacted(turn.conversation, lambda: compaction.compact_after(turn))

@@ -36,5 +36,5 @@ class ApprovalAdmin(RecordAdmin):
 
 @admin.register(Grant)
 class GrantAdmin(RecordAdmin):
-    list_display = ("id", "user", "conversation", "action", "source", "created_at")
-    readonly_fields = ("user", "conversation", "action", "source")
+    list_display = ("id", "user", "conversation", "action", "created_at")
+    readonly_fields = ("user", "conversation", "action", "fingerprint")

@@ -1,7 +1,8 @@
 """Asking a person before a tool runs. The word is good for the call as it was shown, once, and for a time."""
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -14,10 +15,12 @@ from django.db.models.functions import Now
 from memoryapp.conf import get_conf
 from memoryapp.errors import MemoryAppError, NotFoundError
 from memoryapp.scratchpad import queries
-from memoryapp.scratchpad.models import Approval, Grant, Run
+from memoryapp.scratchpad.models import Approval, Checkpoint, Grant, Run, Step
 from memoryapp.scratchpad.operations import fence
+from memoryapp.scratchpad.pad import Pad
 
 REASON_MAX_CHARS = 500
+_OPEN = (Approval.Status.PENDING, Approval.Status.APPROVED)
 TOUCHES_MAX_CHARS = 300
 SOURCE_MAX_CHARS = 200
 
@@ -36,44 +39,74 @@ class ApprovalChangedError(MemoryAppError):
     http_status = 409
 
 
-def ask(
-    run: Run,
-    *,
-    tool_use_id: str,
-    action: str,
-    arguments: Mapping[str, Any],
-    why: str,
-    touches: str,
-    source: str,
-    attempt: int,
-) -> Approval:
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A call as a person is shown it: what is approved is this, and nothing else.
+
+    ``why``: what the assistant said before it asked. ``source``: who offers the tool; ``fingerprint``: of the tool.
+    """
+
+    tool_use_id: str
+    action: str
+    arguments: Mapping[str, Any]
+    why: str
+    touches: str
+    source: str
+    fingerprint: str
+
+    def columns(self) -> dict[str, Any]:
+        return {
+            "action": self.action,
+            "arguments": dict(self.arguments),
+            "why": self.why,
+            "touches": self.touches[:TOUCHES_MAX_CHARS],
+            "source": self.source[:SOURCE_MAX_CHARS],
+            "fingerprint": self.fingerprint,
+        }
+
+
+def ask(run: Run, question: Question, *, attempt: int) -> Approval:
     """The question for a call, asked now or before; expired when nobody answered in time.
 
-    Approved from the start where its person said "always" in this conversation. ``source``: who offers the tool.
+    Approved from the start where its person said "always" in this conversation. It is put anew when the call is no
+    longer what was shown, or when the yes is older than the question was to wait.
     """
     with transaction.atomic(durable=True):
         fence(run, attempt)
-        asked = {"user_id": run.user_id, "run": run, "tool_use_id": tool_use_id}
-        Approval.objects.filter(**asked, status=Approval.Status.PENDING, expires_at__lte=Now()).update(
-            status=Approval.Status.EXPIRED, decided_at=Now()
-        )
-        known = Approval.objects.filter(**asked).first()
-        if known:
-            return known
-        is_granted = queries.is_granted(run, action, source[:SOURCE_MAX_CHARS])
-        Approval.objects.create(
-            **asked,
-            action=action,
-            arguments=dict(arguments),
-            why=why,
-            touches=touches[:TOUCHES_MAX_CHARS],
-            source=source[:SOURCE_MAX_CHARS],
-            nonce=secrets.token_urlsafe(),
-            status=Approval.Status.APPROVED if is_granted else Approval.Status.PENDING,
-            is_always=is_granted,
-            expires_at=_end_of_patience(),
-        )
-    return Approval.objects.get(**asked)
+        asked = Approval.objects.filter(user_id=run.user_id, run=run, tool_use_id=question.tool_use_id)
+        late = asked.filter(expires_at__lte=Now())
+        late.filter(status=Approval.Status.PENDING).update(status=Approval.Status.EXPIRED, decided_at=Now())
+        late.filter(status=Approval.Status.APPROVED).delete()
+        known = asked.first()
+        if known and known.status in _OPEN and not _is_same(known, question):
+            known.delete()
+            known = None
+        if known is None:
+            _put(run, question)
+    return asked.get()
+
+
+def _put(run: Run, question: Question) -> None:
+    is_granted = queries.is_granted(run, question.action, question.fingerprint)
+    Approval.objects.create(
+        user_id=run.user_id,
+        run=run,
+        tool_use_id=question.tool_use_id,
+        nonce=secrets.token_urlsafe(),
+        status=Approval.Status.APPROVED if is_granted else Approval.Status.PENDING,
+        is_always=is_granted,
+        expires_at=_end_of_patience(),
+        **question.columns(),
+    )
+
+
+def _is_same(known: Approval, question: Question) -> bool:
+    """Whether the call is what its person was shown; the words around it do not count."""
+    now = question.columns()
+    return all(
+        getattr(known, name) == now[name]
+        for name in ("action", "arguments", "touches", "source", "fingerprint")
+    )
 
 
 def decide(
@@ -98,7 +131,11 @@ def decide(
         raise ApprovalChangedError("This is not the call that waits for your word. Look at it again.")
     with transaction.atomic(durable=True):
         decided = Approval.objects.filter(
-            id=approval.id, status=Approval.Status.PENDING, expires_at__gt=Now()
+            id=approval.id,
+            status=Approval.Status.PENDING,
+            expires_at__gt=Now(),
+            run__status=Run.Status.RUNNING,
+            run__turn__status__in=("running", "waiting"),
         ).update(
             status=Approval.Status.APPROVED if approve else Approval.Status.DENIED,
             is_always=approve and always,
@@ -106,13 +143,13 @@ def decide(
             decided_at=Now(),
         )
         if not decided:
-            raise ApprovalClosedError("This was decided already, or it waited for too long.")
+            raise ApprovalClosedError("This was decided already, it waited for too long, or it was stopped.")
         if approve and always:
             Grant.objects.get_or_create(
                 user_id=user_id,
                 conversation_id=approval.run.turn.conversation_id,
                 action=approval.action,
-                source=approval.source,
+                fingerprint=approval.fingerprint,
             )
     approval.refresh_from_db()
     return approval
@@ -121,6 +158,24 @@ def decide(
 def withdraw(user_id: UUID, conversation_id: UUID, action: str) -> None:
     """Take an "always" back: the tool asks again."""
     Grant.objects.filter(user_id=user_id, conversation_id=conversation_id, action=action).delete()
+
+
+def empty_idle(user_id: UUID, run_ids: Iterable[UUID], *, forgotten: Iterable[str]) -> list[UUID]:
+    """Take all that was noted from those of these runs that no worker holds, within the caller's transaction.
+
+    Each is left with its bare goal, or with none when that holds a text that is ``forgotten``. Whoever takes it up
+    sees by the memory epoch that it was overtaken (``open_run``). Returns the ids of their turns.
+    """
+    runs = Run.objects.filter(user_id=user_id, id__in=list(run_ids), status=Run.Status.RUNNING)
+    # First the locks, then a look at the turns: a worker has claimed its turn before it takes up the run.
+    locked = list(runs.order_by("id").select_for_update(no_key=True).values_list("id", flat=True))
+    idle = Run.objects.filter(id__in=locked, turn__status__in=("queued", "waiting"))
+    idle.filter(queries.holding(forgotten, "goal")).update(goal="")
+    for run in idle:
+        for noted in (Step, Checkpoint, Approval):
+            noted.objects.filter(user_id=user_id, run=run).delete()
+        Run.objects.filter(id=run.id).update(pad=Pad(goal=run.goal).to_json())
+    return [run.turn_id for run in idle]
 
 
 def _end_of_patience() -> "ExpressionWrapper[CombinedExpression]":

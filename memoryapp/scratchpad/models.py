@@ -40,6 +40,8 @@ class Run(models.Model):
     active_ms = models.PositiveIntegerField(default=0)
     # Calls in a row that the provider did not answer, so that waits grow across workers.
     model_failures = models.PositiveSmallIntegerField(default=0)
+    # A call had effects elsewhere: it must not begin again from nothing, whatever is still known of it.
+    has_effects = models.BooleanField(default=False)
     # Steps up to this one are no longer held against it: a person said to go on.
     judged_from = models.PositiveIntegerField(default=0)
     started_at = models.DateTimeField(auto_now_add=True)
@@ -77,6 +79,8 @@ class Step(models.Model):
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="steps")
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="steps")
     number = models.PositiveIntegerField()
+    # The checkpoint that asked for it: calls of one round were made before the model read any of their results.
+    round = models.PositiveIntegerField(default=0)
     tool_use_id = models.CharField(max_length=128)
     action = models.CharField(max_length=128)
     arguments = models.JSONField()
@@ -143,6 +147,7 @@ class Approval(models.Model):
     why = models.TextField(blank=True)  # what the assistant said before it asked
     touches = models.CharField(max_length=300, blank=True)
     source = models.CharField(max_length=200, blank=True)  # who offers the tool
+    fingerprint = models.CharField(max_length=16, blank=True)  # of the tool as it was then
     # A decision names it: a page that showed another call cannot decide this one.
     nonce = models.CharField(max_length=43)
     status = models.CharField(max_length=8, choices=Status, default=Status.PENDING)
@@ -169,7 +174,7 @@ class Approval(models.Model):
 
 
 class Grant(models.Model):
-    """That a tool need not ask any more in a conversation, as long as the same ones offer it."""
+    """That a tool need not ask any more in a conversation, as long as it stays what it was."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="tool_grants")
@@ -177,12 +182,14 @@ class Grant(models.Model):
         "transcript.Conversation", on_delete=models.CASCADE, related_name="tool_grants"
     )
     action = models.CharField(max_length=128)
-    source = models.CharField(max_length=200, blank=True)
+    fingerprint = models.CharField(max_length=16, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["user", "conversation", "action", "source"], name="grant_once"),
+            models.UniqueConstraint(
+                fields=["user", "conversation", "action", "fingerprint"], name="grant_once"
+            ),
         ]
 
     def __str__(self) -> str:

@@ -9,13 +9,14 @@ from typing import Any, Protocol
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import F, Max
+from django.db.models import Exists, F, Max, OuterRef, QuerySet
 from django.db.models.functions import Now
 
 from memoryapp.accounts.models import User
 from memoryapp.errors import MemoryAppError, NotFoundError
 from memoryapp.llm.base import Usage
 from memoryapp.policies.limits import Limits
+from memoryapp.policies.trust import Origin
 from memoryapp.scratchpad.models import Approval, Checkpoint, Run, Step
 from memoryapp.scratchpad.pad import Pad
 
@@ -29,9 +30,16 @@ class FencedOffError(MemoryAppError):
     http_status = 409
 
 
+class OvertakenError(MemoryAppError):
+    """Its person forgot something since the run began, and it cannot begin anew."""
+
+    code = "run_overtaken"
+    http_status = 409
+
+
 @dataclass(frozen=True, slots=True)
 class StepRecord:
-    """A finished tool call.
+    """A finished tool call. ``round``: the checkpoint that asked for it; ``number``: the next one unless given.
 
     ``observation``: in full; ``brief``: in a few words; ``error``: why it failed. ``origin`` is the trust of what came
     back, ``taint`` that of the prompt with it (see ``policies.trust``).
@@ -48,6 +56,8 @@ class StepRecord:
     taint: str = ""
     brief: str = ""
     error: str = ""
+    round: int = 0
+    number: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +93,8 @@ def open_run(*, user_id: UUID, turn_id: UUID, goal: str, attempt: int, limits: L
     """The turn's run, owned by ``attempt`` from now on: a new one with a bare pad, or the one begun earlier.
 
     One begun before its person forgot something starts over: what it holds may be just that. ``limits``: of a new
-    one. Raises ``FencedOffError`` when a later attempt owns it already.
+    one. Raises ``FencedOffError`` when a later attempt owns it already, and ``OvertakenError`` where starting over
+    could repeat what was done elsewhere.
     """
     with transaction.atomic(durable=True):
         run, is_new = Run.objects.get_or_create(
@@ -104,24 +115,39 @@ def open_run(*, user_id: UUID, turn_id: UUID, goal: str, attempt: int, limits: L
             if taken != 1:
                 raise FencedOffError("Another worker has taken this turn over.")
             epoch = _memory_epoch(user_id)
+            if run.memory_epoch != epoch and run.has_effects:
+                raise OvertakenError(
+                    "Something was forgotten while this was under way, so its record is dropped. Look at what was "
+                    "done already before you ask for it again."
+                )
             if run.memory_epoch != epoch:
                 _start_over(run, epoch=epoch)
             run.refresh_from_db()
     return run
 
 
-def begin_step(run: Run, *, tool_use_id: str, action: str, arguments: dict[str, Any], attempt: int) -> Step:
-    """Note that a call is about to take effect: after a crash nobody takes it for one that never began."""
+def begin_step(
+    run: Run,
+    *,
+    tool_use_id: str,
+    action: str,
+    arguments: dict[str, Any],
+    round: int,  # noqa: A002 - the field's name
+    attempt: int,
+) -> Step:
+    """Note that a call is about to take effect elsewhere: after a crash nobody takes it for one that never began."""
     with transaction.atomic(durable=True):
-        fence(run, attempt)
+        _write(run, attempt, has_effects=True)
         return Step.objects.create(
             user_id=run.user_id,
             run=run,
             tool_use_id=tool_use_id,
             number=_next_number(run),
+            round=round,
             action=action,
             arguments=arguments,
             status=Step.Status.RUNNING,
+            origin=Origin.USER_TYPED,
         )
 
 
@@ -152,8 +178,9 @@ def record_step(run: Run, record: StepRecord, *, pad: Pad, attempt: int) -> Step
 
     Recording the same ``tool_use_id`` again returns what stands already.
     """
-    with recording(run, attempt=attempt) as keep:
-        return keep(record, pad=pad)
+    with transaction.atomic(durable=True):
+        _write(run, attempt, pad=pad.to_json())
+        return _keep_step(run, record)
 
 
 def checkpoint(
@@ -170,20 +197,20 @@ def checkpoint(
 
     A checkpoint of this number that stands already stays as it is, and nothing is counted twice.
     """
+    known = Checkpoint.objects.filter(run=OuterRef("id"), number=number)
     with transaction.atomic(durable=True):
-        fence(run, attempt)
-        # The run's row is locked: looking first is enough, and needs no savepoint.
-        if Checkpoint.objects.filter(user_id=run.user_id, run=run, number=number).exists():
-            return
-        Checkpoint.objects.create(user_id=run.user_id, run=run, number=number, delta=list(delta), taint=taint)
-        Run.objects.filter(id=run.id).update(pad=pad.to_json(), **spending.updates)
+        if _held(run, attempt).filter(~Exists(known)).update(pad=pad.to_json(), **spending.updates):
+            Checkpoint.objects.create(
+                user_id=run.user_id, run=run, number=number, delta=list(delta), taint=taint
+            )
+        else:
+            fence(run, attempt)
 
 
 def note_wait(run: Run, *, model_failures: int, active_ms: int, attempt: int) -> None:
     """What a worker that lets go of the run until later leaves to the next."""
     with transaction.atomic(durable=True):
-        fence(run, attempt)
-        Run.objects.filter(id=run.id).update(model_failures=model_failures, active_ms=active_ms)
+        _write(run, attempt, model_failures=model_failures, active_ms=active_ms)
 
 
 def go_on(run: Run, *, attempt: int, limits: Limits) -> None:
@@ -210,18 +237,21 @@ def close_run(
     status: Run.Status,
     spending: Spending = NOTHING_SPENT,
 ) -> None:
-    """The run is over; its record stays for the admin-set time.
+    """The run is over, as a part of the caller's transaction, in which its turn ends; its record stays for a while.
 
     The record of a run during which its person forgot something goes at once: it may hold just that.
     """
     run = Run.objects.filter(turn_id=turn_id)
-    with transaction.atomic(durable=True):
+    with transaction.atomic():
         # Not beside a forgetting: it either finds this run ended, or has moved the epoch by now.
         people = User.objects.select_for_update(no_key=True, of=("self",)).filter(runs__turn_id=turn_id)
         epochs = [person.memory_epoch for person in people]
         ended = run.filter(attempt__lte=attempt, status=Run.Status.RUNNING)
         Step.objects.filter(run__in=ended, status=Step.Status.RUNNING).update(
             status=Step.Status.ERROR, error="The run ended meanwhile. Whether it took effect is not known."
+        )
+        Approval.objects.filter(run__in=ended, status=Approval.Status.PENDING).update(
+            status=Approval.Status.EXPIRED, decided_at=Now()
         )
         ended.update(attempt=attempt, status=status, finished_at=Now(), **spending.updates)
         run.exclude(memory_epoch__in=epochs).exclude(status=Run.Status.RUNNING).delete()
@@ -250,13 +280,27 @@ def drop_old_records(*, older_than_days: int) -> int:
 
 def fence(run: Run, attempt: int) -> None:
     """Lock the run's row for this transaction, or raise: a newer attempt owns it, or it has been closed."""
-    held = Run.objects.select_for_update().filter(id=run.id, attempt=attempt, status=Run.Status.RUNNING)
-    if not held.exists():
+    if not _held(run, attempt).select_for_update().exists():
         raise FencedOffError("Another worker has taken this turn over.")
+
+
+def _write(run: Run, attempt: int, **columns: object) -> None:
+    """``fence``, and these columns with it."""
+    if not _held(run, attempt).update(**columns):
+        raise FencedOffError("Another worker has taken this turn over.")
+
+
+def _held(run: Run, attempt: int) -> QuerySet[Run]:
+    return Run.objects.filter(id=run.id, attempt=attempt, status=Run.Status.RUNNING)
 
 
 def _record(run: Run, record: StepRecord, *, pad: Pad) -> Step:
     """Within a transaction that holds the run's row."""
+    Run.objects.filter(id=run.id).update(pad=pad.to_json())
+    return _keep_step(run, record)
+
+
+def _keep_step(run: Run, record: StepRecord) -> Step:
     begun = Step.objects.filter(user_id=run.user_id, run=run, tool_use_id=record.tool_use_id).first()
     if begun and begun.status != Step.Status.RUNNING:
         return begun
@@ -264,7 +308,8 @@ def _record(run: Run, record: StepRecord, *, pad: Pad) -> Step:
         user_id=run.user_id,
         run=run,
         tool_use_id=record.tool_use_id,
-        number=_next_number(run),
+        number=record.number or _next_number(run),
+        round=record.round,
         action=record.action,
         arguments=record.arguments,
     )
@@ -272,8 +317,7 @@ def _record(run: Run, record: StepRecord, *, pad: Pad) -> Step:
     step.brief, step.error, step.status = record.brief, record.error, record.status
     step.tokens, step.duration_ms = record.tokens, record.duration_ms
     step.origin, step.taint = record.origin, record.taint
-    step.save()
-    Run.objects.filter(id=run.id).update(pad=pad.to_json())
+    step.save(force_insert=begun is None)
     return step
 
 

@@ -4,14 +4,19 @@ Kept by code from tool results; the model sets only todo and open questions.
 """
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 from memoryapp.llm.tokens import estimate_text
 from memoryapp.policies.fencing import as_data
 
 VALUE_MAX_CHARS = 300  # a line of the pad points at a result, it does not repeat it
+KEY_MAX_CHARS = 200
+# What is kept of a run that goes on and on: the newest. The failures all stay, as they are what is refused.
+FACTS_MAX = 200
+DONE_MAX = 500
 _MARKS = re.compile(r"[\\`*_\[\]<>#|~!]")
 SHORTER_CHARS = (120, 60, 30)  # what is left of each line of a pad that has outgrown its share of the window
 
@@ -48,12 +53,14 @@ class Pad:
         return not (self.facts or self.done or self.todo or self.failed or self.open_questions)
 
     def with_fact(self, fact: Fact) -> "Pad":
-        """The newest value of a key wins."""
+        """The newest value of a key wins; beyond ``FACTS_MAX`` the oldest fact goes."""
+        fact = replace(fact, key=_short(fact.key, KEY_MAX_CHARS), value=_short(fact.value))
         others = tuple(known for known in self.facts if known.key != fact.key)
-        return replace(self, facts=(*others, replace(fact, value=_short(fact.value))))
+        return replace(self, facts=(*others, fact)[-FACTS_MAX:])
 
     def with_done(self, what: str) -> "Pad":
-        return replace(self, done=(*self.done, _short(what)))
+        """Beyond ``DONE_MAX`` the oldest goes."""
+        return replace(self, done=(*self.done, _short(what))[-DONE_MAX:])
 
     def with_failure(self, failure: Failure) -> "Pad":
         """The call is kept whole: the same one is recognised by it."""
@@ -86,12 +93,18 @@ def render(pad: Pad, *, max_tokens: int) -> str:
     """
     if pad.is_bare:
         return ""
-    text = ""
-    for smaller in _ever_smaller(pad):
-        text = f"<scratchpad>\n{as_data({k: v for k, v in smaller.to_json().items() if v})}\n</scratchpad>"
-        if estimate_text(text) <= max_tokens:
-            break
-    return text
+
+    def fits(smaller: Pad) -> bool:
+        return estimate_text(_encoded(smaller)) <= max_tokens
+
+    pad = _with_lines_of(pad, VALUE_MAX_CHARS)
+    pad = _without(pad, "done", fits)
+    pad = _without(pad, "facts", fits)
+    for max_chars in SHORTER_CHARS:
+        pad = pad if fits(pad) else _with_lines_of(pad, max_chars)
+    pad = _without(pad, "open_questions", fits, from_end=True)
+    pad = _without(pad, "todo", fits, from_end=True)
+    return _encoded(pad)
 
 
 def told(pad: Pad) -> str:
@@ -110,18 +123,32 @@ def _plain(line: str) -> str:
     return _MARKS.sub(r"\\\g<0>", line)
 
 
-def _ever_smaller(pad: Pad) -> Iterator[Pad]:
-    yield (pad := _with_lines_of(pad, VALUE_MAX_CHARS))
-    while pad.done:
-        yield (pad := replace(pad, done=pad.done[1:]))
-    while pad.facts:
-        yield (pad := replace(pad, facts=pad.facts[1:]))
-    for max_chars in SHORTER_CHARS:
-        yield (pad := _with_lines_of(pad, max_chars))
-    while pad.open_questions:
-        yield (pad := replace(pad, open_questions=pad.open_questions[:-1]))
-    while pad.todo:
-        yield (pad := replace(pad, todo=pad.todo[:-1]))
+def _encoded(pad: Pad) -> str:
+    return f"<scratchpad>\n{as_data({name: part for name, part in pad.to_json().items() if part})}\n</scratchpad>"
+
+
+def _without(
+    pad: Pad,
+    part: Literal["facts", "done", "todo", "open_questions"],
+    fits: Callable[[Pad], bool],
+    *,
+    from_end: bool = False,
+) -> Pad:
+    """The pad without as few lines of this part as it takes to fit; without all of them when it does not fit then.
+
+    The more lines go, the smaller it is: so how many is found in a few steps, however many there are.
+    """
+
+    lines: tuple[Any, ...] = getattr(pad, part)
+
+    def shorter(gone: int) -> Pad:
+        changes: dict[str, Any] = {part: lines[: len(lines) - gone] if from_end else lines[gone:]}
+        return replace(pad, **changes)
+
+    if fits(pad):
+        return pad
+    counts = range(len(lines))
+    return shorter(bisect_left(counts, True, key=lambda gone: fits(shorter(gone))))  # noqa: FBT003 - sought
 
 
 def _with_lines_of(pad: Pad, max_chars: int) -> Pad:

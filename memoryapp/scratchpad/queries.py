@@ -1,15 +1,17 @@
 """Reads of the scratchpad; every one starts from the user."""
 
-import json
+import re
 from collections.abc import Iterable, Sequence
 from uuid import UUID
 
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet, TextField
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, TextField
 from django.db.models.functions import Cast, Now
 
 from memoryapp.errors import NotFoundError
-from memoryapp.policies.fencing import as_data
 from memoryapp.scratchpad.models import Approval, Checkpoint, Grant, Run, Step
+
+PATTERNS_AT_ONCE = 20  # one reading finds any of them, but a pattern without end cannot be compiled
+_BLANKS = r"(?:\s|\\+[nrtvf]|\\+u00(?:0[9a-d]|20|a0))+"
 
 
 def runs(user_id: UUID) -> QuerySet[Run]:
@@ -84,10 +86,15 @@ def pending_approvals(user_id: UUID) -> QuerySet[Approval]:
     )
 
 
-def is_granted(run: Run, action: str, source: str) -> bool:
-    """Whether its person said "always" to the tool, as offered by ``source``, in the run's conversation."""
+def is_overtaken(run: Run) -> bool:
+    """Whether its person forgot something since it began: what it holds may be just that."""
+    return not Run.objects.filter(id=run.id, memory_epoch=F("user__memory_epoch")).exists()
+
+
+def is_granted(run: Run, action: str, fingerprint: str) -> bool:
+    """Whether its person said "always" to the tool, as it is now, in the run's conversation."""
     granted = Grant.objects.filter(
-        user_id=run.user_id, conversation__turns=run.turn_id, action=action, source=source
+        user_id=run.user_id, conversation__turns=run.turn_id, action=action, fingerprint=fingerprint
     )
     return granted.exists()
 
@@ -101,37 +108,61 @@ def checkpoints(run: Run) -> Sequence[Checkpoint]:
     return list(Checkpoint.objects.filter(user_id=run.user_id, run=run).order_by("number", "id"))
 
 
-def ended_runs_holding(user_id: UUID, texts: Iterable[str]) -> QuerySet[Run]:
-    """Runs that have ended and whose record has one of these texts in it, whatever its case."""
-    forms = {form for text in texts for form in _forms(text)}
+def runs_holding(user_id: UUID, texts: Iterable[str]) -> QuerySet[Run]:
+    """Runs whose record has one of these texts in it, whatever its case and however often it was written as JSON."""
+    texts = frozenset(texts)
     of_run = {"user_id": user_id, "run": OuterRef("id")}
     steps = Step.objects.filter(**of_run).annotate(asked=Cast("arguments", TextField()))
     deltas = Checkpoint.objects.filter(**of_run).annotate(added=Cast("delta", TextField()))
+    questions = Approval.objects.filter(**of_run).annotate(asked=Cast("arguments", TextField()))
     return (
         Run.objects.filter(user_id=user_id)
-        .exclude(status=Run.Status.RUNNING)
         .annotate(noted=Cast("pad", TextField()))
         .filter(
-            _any(forms, "goal", "noted")
-            | Exists(steps.filter(_any(forms, "asked", "observation")))
-            | Exists(deltas.filter(_any(forms, "added")))
+            holding(texts, "goal", "noted")
+            | Exists(steps.filter(holding(texts, "asked", "observation", "brief", "error")))
+            | Exists(deltas.filter(holding(texts, "added")))
+            | Exists(questions.filter(holding(texts, "asked", "why", "touches", "reason")))
         )
     )
+
+
+def holding(texts: Iterable[str], *columns: str) -> Q:
+    """That one of these columns has one of these texts in it; see ``runs_holding``."""
+    patterns = sorted(filter(None, map(_pattern, texts)))
+    found = Q(pk__in=[])
+    for at in range(0, len(patterns), PATTERNS_AT_ONCE):
+        any_of_them = "|".join(patterns[at : at + PATTERNS_AT_ONCE])
+        for column in columns:
+            found |= Q(**{f"{column}__iregex": any_of_them})
+    return found
 
 
 def count(user_id: UUID) -> int:
     return Run.objects.filter(user_id=user_id, turn__conversation__deleted_at=None).count()
 
 
-def _forms(text: str) -> set[str]:
-    """The text as it stands, and as it looks inside JSON, fenced or not, and inside JSON that holds that JSON."""
-    once = {json.dumps(text, ensure_ascii=False)[1:-1], as_data(text)[1:-1]}
-    return {text, *once, *(json.dumps(form, ensure_ascii=False)[1:-1] for form in once)}
+def _pattern(text: str) -> str:
+    """A regular expression for the text as it stands and inside JSON inside JSON …, by whichever writer."""
+    return _BLANKS.join("".join(map(_written, word)) for word in text.split())
 
 
-def _any(forms: Iterable[str], *columns: str) -> Q:
-    found = Q(pk__in=[])
-    for form in forms:
-        for column in columns:
-            found |= Q(**{f"{column}__icontains": form})
-    return found
+def _written(character: str) -> str:
+    """A character and its escapes: each JSON around another doubles the backslashes."""
+    if character.isascii() and character.isalnum():
+        return character
+    if character == "\\":
+        return r"\\+(?:u005c)?"
+    # Letters beyond ASCII are escaped by their numbers, which differ by case.
+    cases = {character, *filter(_is_one, (character.lower(), character.upper()))}
+    plain = [rf"\\*{re.escape(each)}" if each.isascii() else each for each in sorted(cases)]
+    return f"(?:{'|'.join([*plain, *map(_escape, sorted(cases))])})"
+
+
+def _is_one(text: str) -> bool:
+    return len(text) == 1
+
+
+def _escape(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(rf"\\+u{units[at : at + 4]}" for at in range(0, len(units), 4))

@@ -53,7 +53,7 @@ def _read_result(arguments: ReadResultArguments, context: ToolContext) -> ToolOu
     result = {"step": step.number, "text": part, "more_from": end if end < len(text) else None}
     return ToolOutput(
         json.dumps(result, ensure_ascii=False),
-        origin=Origin(step.origin),
+        origin=Origin(step.origin or Origin.USER_TYPED),
         done=f"read the result of step {step.number} from {arguments.start}",
     )
 

@@ -4,6 +4,8 @@ A package offers a ``Tool``, or a function without arguments that returns severa
 ``strata.tools``; ``docs/tools.md`` shows one in full.
 """
 
+import hashlib
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -112,6 +114,12 @@ class Tool:
     @property
     def name(self) -> str:
         return self.definition.name
+
+    @property
+    def fingerprint(self) -> str:
+        """Of what a person who allows it relies on: who offers it, and what it says of itself."""
+        said = [self.source, self.name, self.definition.description, self.definition.input_schema]
+        return hashlib.sha256(json.dumps(said, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
     def asks_first(self, arguments: Any, context: ToolContext) -> bool:
         """Whether a person says yes before this call is made. ``arguments``: checked."""

@@ -28,6 +28,8 @@ def run_within_time(tool: Tool, arguments: Any, context: ToolContext) -> ToolOut
     """
     if tool.timeout_s is None:
         return tool.run(arguments, context)
+    if context.cancellation.is_set:
+        raise Cancelled("Stopped.")
     inner = Cancellation()
     is_settled = threading.Event()
     answer: Future[ToolOutput] = Future()

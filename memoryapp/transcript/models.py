@@ -72,6 +72,7 @@ class Turn(models.Model):
         APPROVAL = "approval", "your word"
         STUCK = "stuck", "your word, as it got nowhere"
 
+    IDLE: ClassVar = (Status.QUEUED, Status.WAITING)  # no worker holds it
     LIVE: ClassVar = (Status.QUEUED, Status.RUNNING, Status.WAITING)
     RETRYABLE: ClassVar = (Status.FAILED, Status.INTERRUPTED, Status.CANCELLED)
 

@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 import unicodedata
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -71,6 +72,10 @@ class TurnNotRetryableError(MemoryAppError):
 class TurnNotWaitingError(MemoryAppError):
     code = "turn_not_waiting"
     http_status = 409
+
+
+def do_nothing(*_: object) -> None:
+    """Nothing else ends with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,14 +231,24 @@ def renew_lease(claim: Claim, *, partial_text: str) -> bool:
     return _held(claim).update(lease_until=_lease_end(), partial_text=partial_text) == 1
 
 
-def finish_turn(claim: Claim, *, reply: str, model: str, usage: Usage, next_prompt_tokens: int = 0) -> bool:
+def finish_turn(
+    claim: Claim,
+    *,
+    reply: str,
+    model: str,
+    usage: Usage,
+    next_prompt_tokens: int = 0,
+    also: Callable[[], None] = do_nothing,
+) -> bool:
     """The reply and the end of the turn, in one transaction; False when the worker was fenced off.
 
-    ``next_prompt_tokens``: what the conversation's next prompt will take, before its new message.
+    ``next_prompt_tokens``: what the conversation's next prompt will take, before its new message. ``also``: what else
+    ends with it, in the same transaction.
     """
     with transaction.atomic(durable=True):
         return _end(
             claim,
+            also,
             status=Turn.Status.COMPLETED,
             text=reply,
             model=model,
@@ -251,11 +266,16 @@ def fail_turn(
     message: str = "",
     model: str = "",
     usage: Usage | None = None,
+    also: Callable[[], None] = do_nothing,
 ) -> bool:
-    """End as failed, interrupted or cancelled, keeping what was said so far; False when fenced off."""
+    """End as failed, interrupted or cancelled, keeping what was said so far; False when fenced off.
+
+    ``also``: what else ends with it, in the same transaction.
+    """
     with transaction.atomic(durable=True):
         return _end(
             claim,
+            also,
             status=status,
             text=partial_text,
             model=model,
@@ -265,17 +285,22 @@ def fail_turn(
         )
 
 
-def hand_back(claim: Claim, *, counts: bool = True) -> bool:
+def hand_back(claim: Claim, *, partial_text: str, counts: bool = True) -> bool:
     """Give an attempt up of which nothing is lost: the turn is queued again.
 
-    ``counts``: against what a turn may crash; not so when its worker leaves in good order.
+    ``partial_text``: what was said so far, which the next attempt will say again. ``counts``: against what a turn may
+    crash; not so when its worker leaves in good order. False when it was fenced off or someone asked to stop.
     """
     with transaction.atomic(durable=True):
-        returned = _held(claim).update(
-            status=Turn.Status.QUEUED,
-            lease_until=_lease_end(),
-            partial_text="",
-            attempts_left=F("attempts_left") + (0 if counts else 1),
+        returned = (
+            _held(claim)
+            .filter(stop_requested_at=None)
+            .update(
+                status=Turn.Status.QUEUED,
+                lease_until=_lease_end(),
+                partial_text=partial_text,
+                attempts_left=F("attempts_left") + (0 if counts else 1),
+            )
         )
         if returned:
             nudge(RUN_TURN, claim.turn_id)
@@ -283,98 +308,113 @@ def hand_back(claim: Claim, *, counts: bool = True) -> bool:
 
 
 def wait_turn(
-    claim: Claim, *, reason: Turn.WaitReason, message: str, wait_s: float, partial_text: str
+    claim: Claim,
+    *,
+    reason: Turn.WaitReason,
+    message: str,
+    partial_text: str,
+    wait_s: float = 0,
+    until: datetime | None = None,
 ) -> datetime | None:
-    """Let go of a turn until there is an answer, or for ``wait_s`` at most; no worker is bound meanwhile.
+    """Let go of a turn until there is an answer, for ``wait_s`` or ``until`` at most; no worker is bound meanwhile.
 
     Returns until when (the database's clock); None when the worker was fenced off or someone asked to stop.
     """
-    until = _from_now(wait_s)
+    resume_at = until or _from_now(wait_s)
     with transaction.atomic(durable=True):
         waiting = _held(claim).filter(stop_requested_at=None)
         if not waiting.update(
             status=Turn.Status.WAITING,
             wait_reason=reason,
             wait_message=message[:500],
-            resume_at=until,
-            lease_until=_from_now(wait_s + WAKE_MARGIN_S),
+            resume_at=resume_at,
+            lease_until=until or _from_now(wait_s + WAKE_MARGIN_S),
             partial_text=partial_text,
             attempts_left=F("attempts_left") + 1,  # nothing crashed
         ):
             return None
-        if wait_s <= LONGEST_NUDGE_S:
+        if until is None and wait_s <= LONGEST_NUDGE_S:
             nudge(RUN_TURN, claim.turn_id, delay_s=wait_s)
         return Turn.objects.values_list("resume_at", flat=True).get(id=claim.turn_id)
 
 
-def end_wait(user_id: UUID, turn_id: UUID) -> Turn:
+def end_wait(user_id: UUID, turn_id: UUID, *, reasons: Collection[Turn.WaitReason]) -> Turn:
     """What it waited for is there, or a person will not wait: the turn is queued again.
 
-    Raises ``TurnNotWaitingError``.
+    Raises ``TurnNotWaitingError`` when it does not wait for one of ``reasons``.
     """
     turn = queries.get_turn(user_id, turn_id)
     with transaction.atomic(durable=True):
-        woken = Turn.objects.filter(id=turn.id, status=Turn.Status.WAITING).update(
+        waiting = Turn.objects.filter(id=turn.id, status=Turn.Status.WAITING, wait_reason__in=reasons)
+        woken = waiting.filter(stop_requested_at=None).update(
             status=Turn.Status.QUEUED, lease_until=_lease_end(), **NOT_WAITING
         )
         if not woken:
-            raise TurnNotWaitingError("This message does not wait for anything.")
+            raise TurnNotWaitingError("This message does not wait for that.")
         nudge(RUN_TURN, turn_id)
     return queries.get_turn(user_id, turn_id)
-
-
-def take_waiting(turn_id: UUID) -> Claim | None:
-    """A claim on a turn that waits, to end it; None when it does not wait any more."""
-    with transaction.atomic(durable=True):
-        taken = Turn.objects.filter(id=turn_id, status=Turn.Status.WAITING).update(
-            status=Turn.Status.RUNNING, attempt=F("attempt") + 1, lease_until=_lease_end(), **NOT_WAITING
-        )
-        if taken != 1:
-            return None
-        return Claim(turn_id, Turn.objects.values_list("attempt", flat=True).get(id=turn_id))
 
 
 def wake_overdue() -> int:
     """Nudge again what should have been claimed by now; returns how many turns."""
     overdue = queries.overdue_in_queue()
+    idle = Turn.objects.filter(id__in=overdue, status__in=Turn.IDLE)
     with transaction.atomic(durable=True):
-        Turn.objects.filter(id__in=overdue).exclude(status=Turn.Status.RUNNING).update(
-            lease_until=_lease_end()
-        )
-        for turn_id in overdue:
+        # What somebody else holds at this moment is being seen to, or its turn to come: nothing waits for it.
+        free = list(idle.select_for_update(skip_locked=True).values_list("id", flat=True))
+        Turn.objects.filter(id__in=free).update(lease_until=_lease_end())
+        for turn_id in free:
             nudge(RUN_TURN, turn_id)
-    return len(overdue)
+    return len(free)
 
 
 def take_over(turn_id: UUID) -> Claim | None:
-    """The reaper's claim on a turn whose lease ran out; it fences the silent worker off."""
+    """The reaper's claim on a turn whose lease ran out; it fences the silent worker off.
+
+    None also while its row is locked: a worker that fell asleep inside a transaction must not hold up the others'.
+    """
+    silent = Turn.objects.filter(id=turn_id, status=Turn.Status.RUNNING, lease_until__lte=Now())
     with transaction.atomic(durable=True):
-        taken = Turn.objects.filter(id=turn_id, status=Turn.Status.RUNNING, lease_until__lte=Now()).update(
-            attempt=F("attempt") + 1, lease_until=_lease_end()
-        )
-        if taken != 1:
+        attempt = silent.select_for_update(skip_locked=True).values_list("attempt", flat=True).first()
+        if attempt is None:
             return None
-        return Claim(turn_id, Turn.objects.values_list("attempt", flat=True).get(id=turn_id))
+        Turn.objects.filter(id=turn_id).update(attempt=attempt + 1, lease_until=_lease_end())
+    return Claim(turn_id, attempt + 1)
 
 
-def request_stop(user_id: UUID, turn_id: UUID) -> Turn:
-    """Stop a turn: a queued one at once, another as soon as its worker notices; a finished one stays."""
+def request_stop(
+    user_id: UUID,
+    turn_id: UUID,
+    *,
+    usage: Usage | None = None,
+    also: Callable[[Turn], None] = do_nothing,
+) -> Turn:
+    """Stop a turn: one that no worker holds at once, another as soon as its worker notices; a finished one stays.
+
+    What was said of it stays. Of one that ends at once: ``usage``, what it took, and ``also``, what else ends with it
+    in the same transaction.
+    """
+    asked = Turn.objects.filter(user_id=user_id, id=turn_id)
     with transaction.atomic(durable=True):
-        # Ending it counts as an attempt: each has one end, and the readers of its events tell them apart.
-        stopped = Turn.objects.filter(user_id=user_id, id=turn_id, status=Turn.Status.QUEUED).update(
-            status=Turn.Status.CANCELLED,
-            attempt=F("attempt") + 1,
-            stop_requested_at=Now(),
-            finished_at=Now(),
-        )
-        if not stopped:
-            Turn.objects.filter(
-                user_id=user_id, id=turn_id, status__in=Turn.LIVE, stop_requested_at=None
-            ).update(stop_requested_at=Now())
-    turn = queries.get_turn(user_id, turn_id)
-    if stopped:
-        nudge_next(turn.conversation_id)
-    return turn
+        idle = asked.filter(status__in=Turn.IDLE).select_for_update().first()
+        if idle:
+            # Ending it counts as an attempt: each has one end, and the readers of its events tell them apart.
+            asked.update(
+                status=Turn.Status.CANCELLED,
+                attempt=idle.attempt + 1,
+                stop_requested_at=Now(),
+                finished_at=Now(),
+                partial_text="",
+                lease_until=None,
+                **_tokens(usage or Usage()),
+                **NOT_WAITING,
+            )
+            _keep_reply(idle, idle.partial_text)
+            also(queries.get_turn(user_id, turn_id))
+            nudge_next(idle.conversation_id)
+        else:
+            asked.filter(status__in=Turn.LIVE, stop_requested_at=None).update(stop_requested_at=Now())
+    return queries.get_turn(user_id, turn_id)
 
 
 def require_retryable(turn: Turn) -> None:
@@ -562,6 +602,7 @@ def _held(claim: Claim) -> QuerySet[Turn]:
 
 def _end(
     claim: Claim,
+    also: Callable[[], None],
     *,
     status: Turn.Status,
     text: str,
@@ -578,16 +619,30 @@ def _end(
         error_code=error_code,
         error_message=error_message,
         model=model,
-        input_tokens=usage.input_tokens,
-        output_tokens=usage.output_tokens,
-        cache_read_tokens=usage.cache_read_tokens,
-        cache_creation_tokens=usage.cache_creation_tokens,
         next_prompt_tokens=next_prompt_tokens,
         finished_at=Now(),
+        **_tokens(usage),
     )
     if not ended:
         return False
     turn = Turn.objects.get(id=claim.turn_id)
+    _keep_reply(turn, text)
+    also()
+    nudge_next(turn.conversation_id)
+    return True
+
+
+def _tokens(usage: Usage) -> dict[str, int]:
+    """Of the turn's columns."""
+    return {
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "cache_read_tokens": usage.cache_read_tokens,
+        "cache_creation_tokens": usage.cache_creation_tokens,
+    }
+
+
+def _keep_reply(turn: Turn, text: str) -> None:
     if text.strip():
         Message.objects.update_or_create(
             user_id=turn.user_id,
@@ -595,8 +650,6 @@ def _end(
             role=Message.Role.ASSISTANT,
             defaults={"text": text.replace("\x00", ""), "tokens": estimate_text(text)},
         )
-    nudge_next(turn.conversation_id)
-    return True
 
 
 def nudge_next(conversation_id: UUID) -> None:

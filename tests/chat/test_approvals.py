@@ -4,10 +4,13 @@ import json
 from dataclasses import replace
 
 import pytest
+from django.db.models import F
 from django.utils import timezone
 
 from chat import sending, tools
-from memoryapp.errors import NotFoundError
+from memoryapp.accounts.models import User
+from memoryapp.errors import InvalidInputError, NotFoundError
+from memoryapp.llm.errors import Cancelled
 from memoryapp.policies.trust import Origin
 from memoryapp.scratchpad import queries as runs
 from memoryapp.scratchpad.approvals import ApprovalChangedError, ApprovalClosedError, withdraw
@@ -284,3 +287,210 @@ def test_what_a_crash_overtook_is_not_done_again_and_said_so(alice, model, sent,
 
 def _killed(_arguments, _context):
     raise KeyboardInterrupt
+
+
+def run_again(turn: Turn) -> None:
+    """The wait is over, whatever it was for."""
+    Turn.objects.filter(id=turn.id).update(resume_at=timezone.now(), lease_until=timezone.now())
+
+
+def test_a_yes_is_good_for_what_was_shown_alone(alice, model, sent, monkeypatch):
+    """The tool leads elsewhere by now: the person is asked anew."""
+    model.script(letter(), reply("Written."))
+    turn = ask(alice, "Write to Ann")
+    shown = approval(turn)
+    [tool] = tools.added_tools(())
+    monkeypatch.setattr(tools, "added_tools", lambda _taken: (replace(tool, touches="another letter box"),))
+
+    decide(turn)
+    waiting = answer(turn)
+
+    assert (waiting.status, sent) == ("waiting", [])
+    assert approval(turn).touches == "another letter box"
+    assert approval(turn).nonce != shown.nonce
+
+
+def test_always_ends_when_the_tool_says_something_else_of_itself(alice, model, sent, monkeypatch):
+    conversation = start(alice)
+    model.script(letter(), reply("Written."), letter("Bea"))
+    turn = ask(alice, "Write to Ann", conversation)
+    decide(turn, always=True)
+    answer(turn)
+    [tool] = tools.added_tools(())
+    other = replace(tool, definition=replace(tool.definition, description="Send money."))
+    monkeypatch.setattr(tools, "added_tools", lambda _taken: (other,))
+
+    assert ask(alice, "And to Bea", conversation).status == "waiting"
+
+
+def test_a_stopped_question_cannot_be_answered(alice, model, sent):
+    model.script(letter())
+    turn = ask(alice, "Write to Ann")
+    sending.stop(alice, turn.id)
+
+    with pytest.raises(ApprovalClosedError):
+        decide(turn, always=True)
+
+    assert approval(turn).status == "expired"
+
+
+def test_no_effect_begins_after_a_stop(alice, model, sent, monkeypatch):
+    [tool] = tools.added_tools(())
+    stopping = replace(tool, needs_approval=False, timeout_s=None, run=_stop_after(tool.run))
+    monkeypatch.setattr(tools, "added_tools", lambda _taken: (stopping,))
+    model.script(reply(*(calls("send_letter", to=f"Ann {n}") for n in range(5))))
+
+    turn = ask(alice, "Write to all")
+
+    assert (turn.status, len(sent)) == ("cancelled", 1)
+
+
+def _stop_after(run):
+    def stopping(arguments, told):
+        output = run(arguments, told)
+        told.cancellation.set()
+        return output
+
+    return stopping
+
+
+def test_a_retry_after_a_stop_in_mid_effect_reads_that_it_is_unknown(alice, model, sent, monkeypatch):
+    [tool] = tools.added_tools(())
+    monkeypatch.setattr(
+        tools, "added_tools", lambda _taken: (replace(tool, needs_approval=False, run=_cancelled),)
+    )
+    model.script(letter())
+    turn = ask(alice, "Write to Ann")
+    model.script(reply("I do not know."))
+
+    sending.retry(alice, turn.id)
+    ended = answer(turn)
+
+    assert (turn.status, ended.status) == ("cancelled", "completed")
+    [step] = runs.steps(ended.run)
+    assert "not known" in step.error
+
+
+def _cancelled(_arguments, told):
+    told.cancellation.set()
+    raise Cancelled("Stopped.")
+
+
+def test_a_forgetting_does_not_repeat_what_was_done(alice, model, sent):
+    model.script(letter(), letter("Bea"))
+    turn = ask(alice, "Write to both")
+    decide(turn)
+    waiting = answer(turn)
+    assert (waiting.status, len(sent)) == ("waiting", 1)
+    User.objects.filter(id=alice.id).update(memory_epoch=F("memory_epoch") + 1)
+
+    run_again(turn)
+    ended = answer(turn)
+
+    assert (ended.status, ended.error_code, len(sent)) == ("failed", "run_overtaken", 1)
+
+
+def test_true_is_not_one(alice, model, monkeypatch):
+    class Setting(Arguments):
+        to: bool | int
+
+    made = []
+    tool = Tool.of(
+        "set_value",
+        "Set it.",
+        Setting,
+        lambda setting, _context: made.append(setting.to) or ToolOutput("set"),
+        side_effects=True,
+    )
+    monkeypatch.setattr(tools, "added_tools", lambda _taken: (tool,))
+    model.script(reply(calls("set_value", to=True)), reply(calls("set_value", to=1)), reply("Set."))
+
+    ask(alice, "Set it")
+
+    assert made == [True, 1]
+    assert [type(value) for value in made] == [bool, int]
+
+
+def test_what_a_failed_effect_may_have_changed_is_read_again(alice, model, monkeypatch):
+    rows = []
+
+    def add(_arguments, _context):
+        rows.append(1)
+        raise InvalidInputError("Lost the connection.")
+
+    count = Tool.of(
+        "count_rows", "Count.", Arguments, lambda _arguments, _context: ToolOutput(str(len(rows)))
+    )
+    change = Tool.of("add_row", "Add.", Arguments, add, side_effects=True)
+    monkeypatch.setattr(tools, "added_tools", lambda _taken: (count, change))
+    model.script(
+        reply(calls("count_rows")), reply(calls("add_row")), reply(calls("count_rows")), reply("One.")
+    )
+
+    turn = ask(alice, "Add one")
+
+    assert [step.observation for step in runs.steps(turn.run)][::2] == ["0", "1"]
+
+
+@pytest.mark.parametrize(
+    "output",
+    [None, "text", ToolOutput(content={"a": 1}), ToolOutput("a", event={"type": {1}})],
+    ids=["nothing", "text", "not text inside", "an event that is no JSON"],
+)
+def test_a_tool_that_answers_wrongly_does_not_end_the_turn(alice, model, monkeypatch, output):
+    tool = Tool.of("odd", "Odd.", Arguments, lambda _arguments, _context: output)
+    monkeypatch.setattr(tools, "added_tools", lambda _taken: (tool,))
+    model.script(reply(calls("odd")), reply("It failed."))
+
+    turn = ask(alice, "Try it")
+
+    assert (turn.status, reply_to(turn)) == ("completed", "It failed.")
+
+
+def test_a_tool_that_cannot_say_whether_it_asks_asks(alice, model, monkeypatch):
+    def broken(*_):
+        raise ZeroDivisionError
+
+    tool = Tool.of(
+        "odd", "Odd.", Arguments, lambda *_: ToolOutput("done"), needs_approval=broken, touches=broken
+    )
+    monkeypatch.setattr(tools, "added_tools", lambda _taken: (tool,))
+    model.script(reply(calls("odd")))
+
+    assert ask(alice, "Try it").status == "waiting"
+
+
+def test_ids_that_a_server_uses_twice_are_told_apart(alice, model, monkeypatch, sent):
+    [tool] = tools.added_tools(())
+    monkeypatch.setattr(tools, "added_tools", lambda _taken: (replace(tool, needs_approval=False),))
+    one = {**calls("send_letter", to="Ann"), "id": "call_0"}
+    model.script(reply(one), reply({**calls("send_letter", to="Bea"), "id": "call_0"}), reply("Written."))
+
+    turn = ask(alice, "Write to both")
+
+    assert (turn.status, [to for to, _ in sent]) == ("completed", ["Ann", "Bea"])
+
+
+def test_numbers_that_are_no_json_end_nothing(alice, model):
+    model.script(reply(calls("calculate", partial_json='{"expression": 1e999}')), reply("I cannot."))
+
+    turn = ask(alice, "Add")
+
+    assert (turn.status, reply_to(turn)) == ("completed", "I cannot.")
+
+
+def test_a_run_that_a_forgetting_overtook_keeps_nothing_while_it_would_wait(alice, model, sent, monkeypatch):
+    def forget(_text):
+        User.objects.filter(id=alice.id).update(memory_epoch=F("memory_epoch") + 1)
+        return "42"
+
+    monkeypatch.setattr("chat.everyday_tools.calculate", forget)
+    model.script(reply(calls("calculate", expression="6 * 7")), letter())
+
+    turn = ask(alice, "Work it out and write to Ann")
+    assert turn.status == "queued"
+    model.script(reply("Anew."))
+    ended = answer(turn)
+
+    assert (ended.status, reply_to(ended), sent) == ("completed", "Anew.", [])
+    assert not runs.approvals(alice.id, [turn.id]).exists()

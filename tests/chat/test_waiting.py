@@ -226,7 +226,44 @@ def test_steps_without_news_pause_the_run(alice, model, configure):
     turn = ask(alice, "Think about it")
 
     assert (turn.status, turn.wait_message) == ("waiting", "The last 4 steps told nothing new.")
-    assert len(model.calls) == 4
+    assert len(model.calls) == 5  # the first plan was news
+
+
+def test_different_things_that_are_read_are_news(alice, model, configure, monkeypatch):
+    configure(STRATA_RUN_STALL_STEPS="3")
+    pages = iter(range(9))
+    read = Tool.of(
+        "read_next",
+        "Read on.",
+        Arguments,
+        lambda _arguments, _context: ToolOutput(f"page {next(pages)}"),
+        is_volatile=True,
+    )
+    monkeypatch.setattr(tools, "added_tools", lambda _taken: (read,))
+    model.script(*(reply(calls("read_next")) for _ in range(5)), reply("Read."))
+
+    assert ask(alice, "Read the book").status == "completed"
+
+
+def test_equal_failures_of_one_round_count_once(alice, model):
+    division = calls("calculate", expression="1 / 0")
+    model.script(
+        reply(division, calls("calculate", expression="2 / 0"), calls("calculate", expression="3 / 0")),
+        reply("No."),
+    )
+
+    assert ask(alice, "Divide").status == "completed"
+
+
+def test_a_persons_own_tries_are_not_counted(alice, model):
+    model.script(*(overloaded() for _ in range(6)), reply("At last."))
+    turn = ask(alice, "Hello")
+
+    for _ in range(6):
+        sending.go_on(alice, turn.id)
+        turn = answer(turn)
+
+    assert (turn.status, reply_to(turn)) == ("completed", "At last.")
 
 
 def test_a_run_at_its_limit_goes_on_with_a_fresh_allowance(alice, model, configure):

@@ -78,12 +78,15 @@ class Working:
     def ask(self, tool_use_id="ask-1"):
         return approvals.ask(
             self.run,
-            tool_use_id=tool_use_id,
-            action="send_mail",
-            arguments={"to": "bob@example.org"},
-            why="Shall I tell Bob?",
-            touches="your mailbox",
-            source="Post",
+            approvals.Question(
+                tool_use_id=tool_use_id,
+                action="send_mail",
+                arguments={"to": "bob@example.org"},
+                why="Shall I tell Bob?",
+                touches="your mailbox",
+                source="Post",
+                fingerprint="",
+            ),
             attempt=self.attempt,
         )
 
@@ -247,7 +250,7 @@ class TestOne:
         at_work.step(Step.Status.REFUSED)
         at_work.step(Step.Status.REPEATED)
         scratchpad.begin_step(
-            at_work.run, tool_use_id="x", action="send_mail", arguments={}, attempt=at_work.attempt
+            at_work.run, tool_use_id="x", action="send_mail", arguments={}, round=1, attempt=at_work.attempt
         )
 
         response = browser.get(at_work.page)
@@ -316,6 +319,21 @@ class TestOne:
         assert "<b>brief" not in shown
         assert "<i>x" not in shown
         assert "&lt;script&gt;alert(1)" in shown
+
+    def test_what_cannot_be_seen_in_a_call_or_a_question_is_named(self, browser, alice):
+        at_work = Working(alice)
+        hidden = "a\u202eb\u200bc"
+        pad = Pad(goal="g").with_fact(Fact(hidden, hidden, "t")).with_done(hidden)
+        at_work.step(arguments={"q": hidden}, observation=hidden, brief=hidden, pad=pad)
+        at_work.step(Step.Status.ERROR, error=hidden * 60)
+        at_work.ask()
+        Approval.objects.update(arguments={"to": hidden}, why=hidden, touches=hidden)
+
+        shown = browser.get(at_work.page).content.decode()
+
+        assert "\u202e" not in shown
+        assert "\u200b" not in shown
+        assert shown.count(">U+202E</span>") > 10
 
     def test_a_long_observation_is_cut_and_whole_on_request(self, browser, alice):
         at_work = Working(alice)
@@ -425,6 +443,21 @@ class TestOne:
         (experience,) = response.context["experiences"]
         assert experience.url in shown
 
+    @pytest.mark.parametrize(
+        ("reason", "words"),
+        [
+            ("model", "At the latest it goes on by itself:"),
+            ("approval", r"Without your answer by \d+ \w+ \d{4}, \d\d:\d\d it counts as no\."),
+            ("stuck", r"Without your answer by \d+ \w+ \d{4}, \d\d:\d\d it ends\."),
+        ],
+    )
+    def test_what_happens_when_a_wait_is_over_is_said(self, browser, alice, reason, words):
+        turn = waiting(alice, reason)
+
+        html = browser.get(reverse("inspector:run", args=[turn.run.id])).content.decode()
+
+        assert re.search(words, html)
+
     def test_why_it_failed_is_said(self, browser, alice):
         at_work = Working(alice)
         at_work.end(Run.Status.FAILED)
@@ -518,7 +551,7 @@ class TestLive:
             lambda at_work: at_work.wait(),
             lambda at_work: at_work.end(),
             lambda at_work: scratchpad.begin_step(
-                at_work.run, tool_use_id="x", action="a", arguments={}, attempt=at_work.attempt
+                at_work.run, tool_use_id="x", action="a", arguments={}, round=1, attempt=at_work.attempt
             ),
         ],
         ids=["step", "checkpoint", "question", "wait", "end", "begun step"],
@@ -536,7 +569,9 @@ class TestLive:
 
     def test_a_step_that_ends_is_sent(self, browser, alice):
         at_work = Working(alice)
-        scratchpad.begin_step(at_work.run, tool_use_id="x", action="a", arguments={}, attempt=at_work.attempt)
+        scratchpad.begin_step(
+            at_work.run, tool_use_id="x", action="a", arguments={}, round=1, attempt=at_work.attempt
+        )
         seen = browser.get(at_work.page).context["run"].seen
 
         at_work.step(tool_use_id="x")

@@ -1,15 +1,18 @@
 """When a run is getting nowhere."""
 
+from itertools import count
+
 import pytest
 
 from memoryapp.policies.discipline import Tried, why_stuck
 
-NEWS = Tried("recall", "", is_news=True)
-OLD = Tried("recall", "", is_news=False)
+ROUNDS = count()
+NEWS = Tried("recall", "", is_news=True, round=0)
+OLD = Tried("recall", "", is_news=False, round=0)
 
 
-def fail(action="fetch", error="gone"):
-    return Tried(action, error, is_news=False)
+def fail(action="fetch", error="gone", in_round=None):
+    return Tried(action, error, is_news=False, round=next(ROUNDS) if in_round is None else in_round)
 
 
 @pytest.mark.parametrize(
@@ -20,6 +23,8 @@ def fail(action="fetch", error="gone"):
         [fail(), fail(error="slow"), fail()],
         [fail(), fail("recall"), fail()],
         [fail(), fail(), NEWS],
+        [fail(in_round=7)] * 3,
+        [fail(), *[fail(in_round=7)] * 3],
         [OLD] * 5,
         [NEWS, *[OLD] * 5],
         [OLD, NEWS, *[OLD] * 4],

@@ -1,12 +1,16 @@
 """The pad as the model reads it: bounded, without what it can do without, never without its goal and its failures."""
 
 import json
+from collections.abc import Iterator
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memoryapp.llm.tokens import estimate_text
-from memoryapp.scratchpad.pad import Fact, Failure, Pad, from_json, render
+from memoryapp.policies.fencing import as_data
+from memoryapp.scratchpad import pad as pads_module
+from memoryapp.scratchpad.pad import DONE_MAX, FACTS_MAX, KEY_MAX_CHARS, Fact, Failure, Pad, from_json, render
 
 BIGGEST = 1_500
 # Anything but blanks alone and halves of characters, which no stored text has.
@@ -37,6 +41,29 @@ def read(text: str) -> dict:
     return json.loads(body)
 
 
+def one_line_fewer_each_time(pad: Pad) -> Iterator[Pad]:
+    yield pad
+    for part in ("done", "facts"):
+        while getattr(pad, part):
+            yield (pad := replace(pad, **{part: getattr(pad, part)[1:]}))
+    for max_chars in (120, 60, 30):
+        yield (pad := pads_module._with_lines_of(pad, max_chars))
+    for part in ("open_questions", "todo"):
+        while getattr(pad, part):
+            yield (pad := replace(pad, **{part: getattr(pad, part)[:-1]}))
+
+
+def rendered_line_by_line(pad: Pad, *, max_tokens: int) -> str:
+    """What ``render`` is to find, found the long way."""
+    text = ""
+    for smaller in one_line_fewer_each_time(pads_module._with_lines_of(pad, 300)):
+        shown = {name: part for name, part in smaller.to_json().items() if part}
+        text = f"<scratchpad>\n{as_data(shown)}\n</scratchpad>"
+        if estimate_text(text) <= max_tokens:
+            break
+    return "" if pad.is_bare else text
+
+
 def test_a_goal_alone_is_not_worth_rendering():
     assert render(Pad(goal="Plan the trip"), max_tokens=BIGGEST) == ""
 
@@ -54,6 +81,25 @@ def test_a_small_pad_is_shown_whole_without_its_empty_parts():
 @given(pads)
 def test_a_rendering_never_exceeds_its_share_of_the_window(pad):
     assert estimate_text(render(pad, max_tokens=BIGGEST)) <= BIGGEST
+
+
+@given(pads, st.integers(min_value=1, max_value=BIGGEST))
+def test_no_more_goes_than_has_to(pad, max_tokens):
+    shown = render(pad, max_tokens=max_tokens)
+
+    assert shown == rendered_line_by_line(pad, max_tokens=max_tokens)
+
+
+def test_a_pad_of_thousands_of_lines_takes_few_looks(monkeypatch):
+    looks = []
+    monkeypatch.setattr(
+        pads_module, "estimate_text", lambda text: (looks.append(len(text)), estimate_text(text))[1]
+    )
+    pad = replace(FULL, facts=FULL.facts * 30, done=FULL.done * 50)
+
+    render(pad, max_tokens=BIGGEST)
+
+    assert len(looks) < 50
 
 
 @given(pads)
@@ -102,6 +148,31 @@ def test_the_newest_value_of_a_fact_wins_and_moves_to_the_end():
         pad = pad.with_fact(Fact(key, value, "t"))
 
     assert [(fact.key, fact.value) for fact in pad.facts] == [("b", "1"), ("a", "2")]
+
+
+def test_of_facts_and_of_what_is_done_only_the_newest_are_kept():
+    pad = Pad(goal="g")
+    for n in range(600):
+        pad = pad.with_fact(Fact(f"key {n}", "v", "t")).with_done(f"line {n}")
+
+    assert (len(pad.facts), pad.facts[-1].key) == (FACTS_MAX, "key 599")
+    assert (len(pad.done), pad.done[-1]) == (DONE_MAX, "line 599")
+
+
+def test_every_failure_is_kept():
+    pad = Pad(goal="g")
+    for n in range(600):
+        pad = pad.with_failure(Failure(f"call {n}", "no"))
+
+    assert len(pad.failed) == 600
+
+
+def test_the_newest_value_wins_also_under_a_key_that_is_cut():
+    key = "k" * 1_000
+
+    pad = Pad(goal="g").with_fact(Fact(key, "1", "t")).with_fact(Fact(key, "2", "t"))
+
+    assert [(len(fact.key), fact.value) for fact in pad.facts] == [(KEY_MAX_CHARS, "2")]
 
 
 def test_a_failed_call_is_kept_whole_so_that_the_same_one_is_recognised():

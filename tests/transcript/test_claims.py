@@ -122,7 +122,7 @@ def test_a_worker_that_lost_its_turn_changes_nothing(alice):
         transcript.renew_lease(stale, partial_text="stale"),
         finish(stale, "stale"),
         transcript.fail_turn(stale, status=Turn.Status.FAILED, partial_text="stale", code="x", message="x"),
-        transcript.hand_back(stale),
+        transcript.hand_back(stale, partial_text=""),
     ]
 
     assert refused == [False] * 4
@@ -171,7 +171,7 @@ def test_a_turn_handed_back_is_queued_and_woken(alice, nudges):
     expire_lease(turn)
     nudges.clear()
 
-    assert transcript.hand_back(transcript.take_over(turn.id))
+    assert transcript.hand_back(transcript.take_over(turn.id), partial_text="")
 
     assert fresh(turn).status == "queued"
     assert nudges == [(RUN_TURN, turn.id)]
@@ -185,7 +185,7 @@ def test_attempts_are_bounded_until_a_person_asks_again(alice, configure):
     for _ in range(2):
         claim(turn)
         expire_lease(turn)
-        transcript.hand_back(transcript.take_over(turn.id))
+        transcript.hand_back(transcript.take_over(turn.id), partial_text="")
 
     assert transcript.claim_turn(turn.id) is None
     assert fresh(turn).attempts_left == 0
