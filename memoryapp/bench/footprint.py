@@ -30,6 +30,11 @@ def settled(root: int) -> dict[str, float]:
         time.sleep(1)
 
 
+def pid_of(program: str, root: int) -> int:
+    """Of a program below ``root``."""
+    return next(child for child in _children()[root] if _name(child) == program)
+
+
 def by_program(root: int) -> dict[str, float]:
     children = _children()
     found = {"supervisor": _pss_mb(root)}

@@ -93,18 +93,18 @@ class Client:
     def open(self, path: str) -> HTTPResponse:
         """A response whose body is still to come; for the caller to read and close."""
         connection = HTTPConnection(_HOST, self.port, timeout=_REQUEST_TIMEOUT_S)
-        connection.request("GET", f"/api/v1{path}", headers=self._headers)
+        connection.request("GET", f"/api/v1{path}", headers=self.headers)
         return connection.getresponse()
 
     @property
-    def _headers(self) -> dict[str, str]:
+    def headers(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
 
     @contextmanager
     def _answered(self, method: str, path: str, body: str | None = None) -> Iterator[HTTPResponse]:
         connection = HTTPConnection(_HOST, self.port, timeout=_REQUEST_TIMEOUT_S)
         try:
-            connection.request(method, f"/api/v1{path}", body=body, headers=self._headers)
+            connection.request(method, f"/api/v1{path}", body=body, headers=self.headers)
             response = connection.getresponse()
             if response.status >= 400:
                 raise BenchFailedError(f"{method} {path}: {response.status} {response.read().decode()}")
@@ -116,7 +116,7 @@ class Client:
 @contextmanager
 def running(data_dir: Path, *, model_url: str) -> Iterator[Installation]:
     """``manage.py up`` until the end of the block, answered by the model server at ``model_url``."""
-    port = _free_port()
+    port = free_port()
     began_at = time.monotonic()
     process = processes.spawn(
         [*_MANAGE, "up", "--port", str(port), "--data-dir", data_dir, "--no-browser"],
@@ -179,7 +179,7 @@ def _wait_for_link(process: "subprocess.Popen[bytes]") -> None:
         seen += line
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind((_HOST, 0))
         port: int = probe.getsockname()[1]

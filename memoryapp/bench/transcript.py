@@ -5,25 +5,19 @@ reads where its database is before any command runs.
 """
 
 import json
-import signal
-import subprocess
-import sys
 from collections.abc import Callable
 
-from django.conf import settings
-
 from memoryapp.bench import needles
-from memoryapp.bench.installation import BenchFailedError, own_environment, throw_away_directory
+from memoryapp.bench.commands import manage
+from memoryapp.bench.installation import own_environment, throw_away_directory
 from memoryapp.bench.report import Row
 from memoryapp.bench.scripted import ScriptedModel
-from memoryapp.embedded import processes
 from memoryapp.embedded.servers import Servers
 
 SIZES: dict[str, int] = {}  # where they differ from memoryapp.bench.growing.Sizes
 MODEL, CHEAP_MODEL = "bench-16k", "bench-cheap"
 WINDOWS = {MODEL: 16_000, CHEAP_MODEL: 200_000}
 MAX_OUTPUT_TOKENS = 4_000
-STOP_TIMEOUT_S = 10.0
 
 
 def run(say: Callable[[str], None]) -> list[Row]:
@@ -49,35 +43,11 @@ def run(say: Callable[[str], None]) -> list[Row]:
                 }
             ),
         }
-        _manage(["migrate", "--verbosity", "0"], environment)
+        manage(["migrate", "--verbosity", "0"], environment)
         sizes = ["--sizes", json.dumps(SIZES)]
-        costs = _manage(["grow_conversations", "costs", *sizes], environment, say=say)
-        facts = _manage(["grow_conversations", "facts", *sizes], environment, say=say)
+        costs = manage(["grow_conversations", "costs", *sizes], environment, say=say)
+        facts = manage(["grow_conversations", "facts", *sizes], environment, say=say)
         without_model = environment | {"STRATA_MODEL_SUMMARIES": "false"}
-        fallback = _manage(["grow_conversations", "facts", *sizes], without_model, say=say)
+        fallback = manage(["grow_conversations", "facts", *sizes], without_model, say=say)
     rows = [Row(**row) for measured in (costs, facts, fallback) for row in json.loads(measured)]
     return [*rows, Row("requests larger than a model's window", model.refused, "", 0)]
-
-
-def _manage(arguments: list[str], environment: dict[str, str], *, say: Callable[[str], None] = print) -> str:
-    """The last line of what a command prints; what it says on the way goes on to ``say``."""
-    process = processes.spawn(
-        [sys.executable, settings.BASE_DIR / "manage.py", *arguments],
-        dies_by=signal.SIGTERM,
-        output=subprocess.PIPE,
-        environment=environment,
-        directory=settings.BASE_DIR,
-    )
-    assert process.stdout is not None
-    lines = []
-    try:
-        for line in process.stdout:
-            lines.append(line.decode().rstrip("\n"))
-            if lines[-1].startswith("· "):
-                say(lines[-1].removeprefix("· "))
-        process.wait()
-    finally:
-        processes.stop(process, signal.SIGTERM, timeout_s=STOP_TIMEOUT_S)
-    if process.returncode != 0:
-        raise BenchFailedError("\n".join(lines[-30:]))
-    return lines[-1] if lines else ""

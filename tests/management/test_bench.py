@@ -12,7 +12,7 @@ import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
 
-from memoryapp.bench import load, needles, report, transcript
+from memoryapp.bench import faults, load, needles, report, runs, transcript
 from memoryapp.bench.report import Row
 from memoryapp.bench.scripted import ScriptedModel
 from tests.servers import hermetic_environment, throw_away_directory
@@ -48,7 +48,9 @@ def test_people_get_a_table_that_says_what_was_missed():
 
 
 def test_an_unknown_bench_is_told_which_there_are():
-    with pytest.raises(CommandError, match=r"There is no bench 'recal'\. There are: load, transcript\."):
+    with pytest.raises(
+        CommandError, match=r"There is no bench 'recal'\. There are: faults, load, runs, transcript\."
+    ):
         call_command("bench", "recal")
 
 
@@ -113,6 +115,52 @@ def test_transcript_measures_growing_conversations_and_leaves_nothing_behind(mon
     assert rows["extractive: in the prompt or found by search"].is_met
     assert rows["extractive summaries in 100 turns of small talk"].value >= 5
     assert rows["requests larger than a model's window"].is_met
+    assert set(Path(tempfile.gettempdir()).glob("strata-bench-*")) == before
+
+
+@pytest.mark.stack
+def test_runs_measures_steps_and_resuming_and_leaves_nothing_behind(monkeypatch):
+    monkeypatch.setattr(runs, "SIZES", {"timed": [4], "weighed": [4, 8, 24], "repeats": 2})
+    monkeypatch.setattr(runs, "KILLS", 1)
+    monkeypatch.setattr(runs, "AT_ONCE", 4)
+    monkeypatch.setattr(runs, "STEPS", 3)
+    before = set(Path(tempfile.gettempdir()).glob("strata-bench-*"))
+
+    rows = {row.name.strip(): row for row in runs.run(lambda _: None)}
+
+    assert (
+        0 < rows["overhead per step, runs of 4, p50"].value <= rows["overhead per step, runs of 4, p95"].value
+    )
+    assert rows["statements per step"].value > 0
+    assert rows["run of 24 / run of 4"].value < 2
+    assert (
+        rows["if each step kept the whole state, run of 24"].value
+        > 2 * rows["if each step kept the whole state, run of 4"].value
+    )
+    assert rows["ratio"].value > 1
+    assert 0 < rows["kill -9 of the worker to the next request, p50"].value < runs.GOES_ON_WITHIN_S
+    assert not any("manage.py" in " ".join(child.cmdline()) for child in psutil.Process().children())
+    assert set(Path(tempfile.gettempdir()).glob("strata-bench-*")) == before
+
+
+def test_only_a_bench_of_repetitions_has_a_size():
+    with pytest.raises(CommandError, match="The bench 'load' has no size 3"):
+        call_command("bench", "load", size=3)
+
+
+@pytest.mark.stack
+def test_faults_adds_up_what_held_and_leaves_nothing_behind(monkeypatch):
+    quick = ("too long, max_tokens, refusal", "redelivery")
+    monkeypatch.setattr(faults, "FAULTS", [fault for fault in faults.FAULTS if fault.name in quick])
+    before = set(Path(tempfile.gettempdir()).glob("strata-bench-*"))
+
+    rows = {row.name: row for row in faults.run(lambda _: None, size=2)}
+
+    assert rows["task redelivered while running: executions started"].value == 41
+    assert rows["task redelivered while running: committed"].is_met
+    assert rows["all of it: injected faults"].value == 48
+    assert [row.name for row in rows.values() if row.is_met is False] == []
+    assert not any("celery" in " ".join(child.cmdline()) for child in psutil.Process().children())
     assert set(Path(tempfile.gettempdir()).glob("strata-bench-*")) == before
 
 

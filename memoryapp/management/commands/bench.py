@@ -4,18 +4,22 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from memoryapp.bench import load, report, transcript
+from memoryapp.bench import faults, load, report, runs, transcript
 from memoryapp.bench.installation import BenchFailedError
 from memoryapp.bench.report import Row
 
 BENCHES: dict[str, Callable[[Callable[[str], None]], list[Row]]] = {
+    "faults": faults.run,
     "load": load.run,
+    "runs": runs.run,
     "transcript": transcript.run,
 }
+REPEATED = ("faults",)
 
 
 class Command(BaseCommand):
@@ -24,14 +28,24 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name", metavar="NAME", help=f"one of: {', '.join(BENCHES)}")
+        parser.add_argument(
+            "--size",
+            type=int,
+            default=1,
+            metavar="N",
+            help=f"N times the smallest number of repetitions, for: {', '.join(REPEATED)}",
+        )
         parser.add_argument("--json", action="store_true", help="print one JSON object as the last line")
 
-    def handle(self, *_args: Any, name: str, json: bool, **_options: Any) -> None:
+    def handle(self, *_args: Any, name: str, size: int, json: bool, **_options: Any) -> None:
         if name not in BENCHES:
             raise CommandError(f"There is no bench '{name}'. There are: {', '.join(BENCHES)}.")
+        if size < 1 or (size > 1 and name not in REPEATED):
+            raise CommandError(f"The bench '{name}' has no size {size}.")
+        bench = partial(faults.run, size=size) if name in REPEATED else BENCHES[name]
         try:
             with _ending_in_order():
-                rows = BENCHES[name](self.stderr.write)
+                rows = bench(self.stderr.write)
         except BenchFailedError as error:
             raise CommandError(str(error)) from error
         self.stdout.write(report.as_json(rows) if json else report.table(rows))
