@@ -246,6 +246,7 @@ def context(progress: Progress, call: ToolUse) -> ToolContext:
         heard=heard,
         taint=progress.taint,
         may_search_others=turn.conversation.use_memory,
+        hears_strangers=any(tool.is_foreign for tool in progress.tools.tools),
         remembered_so_far=sum(s.action == "remember" and s.status == Step.Status.OK for s in progress.steps),
     )
 

@@ -89,7 +89,7 @@ def run_remember(arguments: RememberArguments, context: ToolContext) -> ToolOutp
         statement=arguments.statement,
         key=arguments.key,
         quote=arguments.quote,
-        origin=weakest([context.taint, _origin(arguments.statement, said.text)]),
+        origin=weakest([context.taint, _origin(arguments.statement, said.text, context)]),
         channel=Memory.Channel.CHAT,
         said_at=said.said_at,
         source=longterm.Source(message_id=said.message_id, text=said.text),
@@ -111,9 +111,11 @@ def run_remember(arguments: RememberArguments, context: ToolContext) -> ToolOutp
     )
 
 
-def _origin(statement: str, said: str) -> Origin:
-    """The user typed it when their message holds the very words; else the model concluded it."""
-    return Origin.USER_TYPED if says(said, statement) else Origin.MODEL_INFERRED
+def _origin(statement: str, said: str, context: ToolContext) -> Origin:
+    """The user typed it when their message holds the very words; else the model concluded it, or a stranger led it."""
+    if says(said, statement):
+        return Origin.USER_TYPED
+    return Origin.UNTRUSTED if context.hears_strangers else Origin.MODEL_INFERRED
 
 
 MAX_KEYS = 50  # about 250 tokens of keys, for a model that guessed wrong

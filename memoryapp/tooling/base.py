@@ -42,7 +42,8 @@ class ToolContext:
 
     ``idempotency_key`` is the same when a call is made again after a crash. ``cancellation`` is set when the user
     stops the run or the time is up: a tool that takes long should end then. ``heard``: the user's messages in the
-    prompt, newest first. ``taint``: the weakest origin in the prompt.
+    prompt, newest first. ``taint``: the weakest origin in the prompt. ``hears_strangers``: tools that others describe
+    are offered, so that what is not the user's own may be theirs.
     """
 
     user_id: UUID
@@ -56,6 +57,7 @@ class ToolContext:
     heard: Sequence[Heard] = ()
     taint: Origin = Origin.USER_TYPED
     may_search_others: bool = True
+    hears_strangers: bool = False
     remembered_so_far: int = 0
 
     @property
@@ -94,6 +96,7 @@ class Tool:
     ``untrusted_output``: what comes back was written by strangers. ``touches``: what a call will touch, for the person
     who is asked. ``is_volatile``: the same call may answer differently, so it always runs. ``is_atomic``: writes to
     this application's database only, within the caller's transaction, in which the step is recorded, too.
+    ``is_foreign``: what it says of itself was not written here, nor by a package that the operator installed.
     ``timeout_s``: None for what only reads or writes this application's database, in the worker's own thread.
     """
 
@@ -106,6 +109,7 @@ class Tool:
     is_idempotent: bool = False
     is_volatile: bool = False
     is_atomic: bool = False
+    is_foreign: bool = False
     timeout_s: float | None = TIMEOUT_S
     max_output_chars: int = MAX_OUTPUT_CHARS
     touches: str | Callable[[Any], str] = ""

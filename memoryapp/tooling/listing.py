@@ -8,12 +8,11 @@ import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from jsonschema import Draft202012Validator, SchemaError
-from jsonschema.validators import validator_for
+from jsonschema import Draft202012Validator
 
 MAX_TOOLS: Final = 64  # each is a part of every prompt of the conversation
 MAX_DESCRIPTION_CHARS: Final = 1_000
@@ -24,6 +23,10 @@ _MAX_OWN_NAME_CHARS: Final = 128  # MCP's own limit
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 # Variation selectors: shown as nothing, and able to carry a text of their own.
 _SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]")
+# Of the Messages API, which answers a whole request with 400 for one tool that breaks them.
+_PROPERTY = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
+_NOT_AT_THE_TOP: Final = ("oneOf", "anyOf", "allOf")
+_HINTS: Final = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,28 +56,49 @@ def offered_name(slug: str, name: str) -> str:
     return f"{whole[: MAX_NAME_CHARS - 7]}_{digest}"
 
 
-def accepted(slug: str, listed: Iterable[ListedTool]) -> Listing:
-    """In the server's order; of two names that look alike to the model, the first."""
+def accepted(slug: str, listed: Iterable[ListedTool], *, secret: str = "") -> Listing:
+    """In the server's order; of two names that look alike to the model, the first.
+
+    ``secret``: what the server knows and must not repeat, its token. Raises nothing for what the server says.
+    """
     listing = Listing([], [])
     taken: set[str] = set()
+
+    def clean(text: str) -> str:
+        # In this order: a secret with something invisible inside it is one as soon as that is gone.
+        return visible(text).replace(secret, "[token]") if secret else visible(text)
+
     for tool in listed:
-        name, schema = offered_name(slug, tool.name), _visible_json(tool.input_schema)
-        reason = _why_not(tool, schema, is_taken=name in taken, is_full=len(listing.tools) >= MAX_TOOLS)
-        if reason:
-            listing.ignored.append(f"{visible(tool.name)[:MAX_NAME_CHARS]} ({reason})")
-            continue
-        taken.add(name)
-        listing.tools.append(
-            {
-                "name": tool.name,
-                "description": visible(tool.description)[:MAX_DESCRIPTION_CHARS].strip(),
-                "input_schema": schema,
-                "annotations": {
-                    hint: value for hint, value in tool.annotations.items() if value in (True, False)
-                },
-            }
+        name, offered = clean(tool.name), _offered(tool, clean)
+        reason = (
+            (len(listing.tools) >= MAX_TOOLS and f"a server has at most {MAX_TOOLS} tools")
+            or ((not name or name != tool.name or len(name) > _MAX_OWN_NAME_CHARS) and "its name")
+            or (offered_name(slug, name) in taken and "another tool has this name")
+            or (offered["input_schema"] is None and "its schema is too deep")
+            or _problem_of_size(offered["input_schema"])
+            or schema_problem(offered["input_schema"])
         )
+        if reason:
+            listing.ignored.append(f"{name[:MAX_NAME_CHARS]} ({reason})")
+        else:
+            taken.add(offered_name(slug, name))
+            listing.tools.append(offered)
     return listing
+
+
+def _offered(tool: ListedTool, clean: Callable[[str], str]) -> dict[str, Any]:
+    try:
+        schema = on_its_own(_cleaned(tool.input_schema, clean))
+    except RecursionError:
+        schema = None  # deeper than anybody writes
+    return {
+        "name": tool.name,
+        "description": clean(tool.description)[:MAX_DESCRIPTION_CHARS].strip(),
+        "input_schema": schema,
+        "annotations": {
+            hint: tool.annotations[hint] for hint in _HINTS if isinstance(tool.annotations.get(hint), bool)
+        },
+    }
 
 
 def visible(text: str) -> str:
@@ -86,38 +110,70 @@ def _is_visible(char: str) -> bool:
     return not unicodedata.category(char).startswith("C") and char not in "\u2028\u2029"
 
 
-def _visible_json(value: Any) -> Any:  # JSON
+def on_its_own(schema: Any) -> Any:  # JSON
+    """The schema without ``$schema`` and ``$id``: it is read as draft 2020-12, and refers to itself alone."""
+    match schema:
+        case dict():
+            return {
+                key: on_its_own(inner)
+                for key, inner in schema.items()
+                # A property may be called so.
+                if key not in ("$schema", "$id") or isinstance(inner, dict)
+            }
+        case list():
+            return [on_its_own(inner) for inner in schema]
+    return schema
+
+
+def _cleaned(value: Any, clean: Callable[[str], str]) -> Any:  # JSON
     match value:
         case str():
-            return visible(value)
+            return clean(value)
         case dict():
-            return {visible(key): _visible_json(inner) for key, inner in value.items()}
+            return {clean(key): _cleaned(inner, clean) for key, inner in value.items()}
         case list():
-            return [_visible_json(inner) for inner in value]
+            return [_cleaned(inner, clean) for inner in value]
     return value
 
 
-def _why_not(tool: ListedTool, schema: dict[str, Any], *, is_taken: bool, is_full: bool) -> str:
-    tests: Sequence[tuple[bool, str]] = (
-        (is_full, f"a server has at most {MAX_TOOLS} tools"),
-        (
-            not tool.name or len(tool.name) > _MAX_OWN_NAME_CHARS or visible(tool.name) != tool.name,
-            "its name",
-        ),
-        (is_taken, "another tool has this name"),
-        (schema.get("type") != "object", "its arguments are no object"),
-        (
-            len(json.dumps(schema)) > MAX_SCHEMA_CHARS,
-            f"its schema is larger than {MAX_SCHEMA_CHARS:,} characters",
-        ),
+def _problem_of_size(schema: object) -> str:
+    text = _json(schema)
+    return (
+        f"its schema is larger than {MAX_SCHEMA_CHARS:,} characters" if len(text) > MAX_SCHEMA_CHARS else ""
     )
-    reason = next((reason for is_so, reason in tests if is_so), "")
-    return reason or ("" if _is_schema(schema) else "its schema is not valid")
 
 
-def _is_schema(schema: dict[str, Any]) -> bool:
+def schema_problem(schema: object) -> str:
+    """Why the Messages API would not take a tool with this schema of its arguments; "" when it would."""
+    if not _json(schema):
+        return "its schema is no JSON"
+    if not isinstance(schema, dict) or schema.get("type") != "object":
+        return "its arguments are no object"
+    if any(key in schema for key in _NOT_AT_THE_TOP):
+        return f"its schema has one of {', '.join(_NOT_AT_THE_TOP)} at the top"
+    if not _is_draft_2020_12(schema):
+        return "its schema is not valid as JSON Schema draft 2020-12"
+    odd = next((key for key in schema.get("properties", ()) if not _PROPERTY.fullmatch(key)), None)
+    if odd is not None:
+        return (
+            f"{odd[:MAX_NAME_CHARS]!r}, an argument, is not named by 1 to 64 of letters, digits, _, . and -"
+        )
+    return ""
+
+
+def _json(value: object) -> str:
+    """Empty when it is none: JSON has neither NaN nor half characters."""
     try:
-        validator_for(schema, default=Draft202012Validator).check_schema(schema)
-    except (SchemaError, RecursionError):
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+        text.encode()
+    except (TypeError, ValueError, RecursionError):
+        return ""
+    return text
+
+
+def _is_draft_2020_12(schema: dict[str, Any]) -> bool:
+    try:
+        Draft202012Validator.check_schema(schema)
+    except Exception:  # noqa: BLE001 - SchemaError, and whatever else a stranger's text makes the library raise
         return False
     return True

@@ -4,7 +4,7 @@ Each call asks first, whatever the server says of itself: its hints are a strang
 """
 
 import importlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
@@ -12,14 +12,13 @@ from uuid import UUID
 
 from jsonschema import Draft202012Validator, ValidationError, validators
 from referencing import Registry
-from referencing.exceptions import Unresolvable
 
 from memoryapp.errors import InvalidInputError
 from memoryapp.llm.base import ToolDefinition
 from memoryapp.policies.trust import Origin
 from memoryapp.tooling import queries
 from memoryapp.tooling.base import Tool, ToolContext, ToolOutput
-from memoryapp.tooling.listing import offered_name
+from memoryapp.tooling.listing import offered_name, on_its_own
 from memoryapp.tooling.models import McpServer
 
 if TYPE_CHECKING:
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from memoryapp.tooling.listing import ListedTool
 
 _GRACE_S: Final = 2.0  # the exchange ends by itself, and says what it waited for
+_MAX_STEPS: Final = 50_000  # of a check, a quarter of a second: a short schema can ask for years
 _MAX_TOUCHES_CHARS: Final = 300  # of what a person is asked
 
 
@@ -75,23 +75,65 @@ def client() -> "ClientModule":
 
 
 def check_arguments(schema: dict[str, Any], arguments: dict[str, Any]) -> None:
-    """Raises ``ArgumentsRefusedError`` with the first problem."""
-    draft = validators.validator_for(schema, Draft202012Validator)
-    kind = validators.extend(draft, _LEFT_TO_THE_SERVER)  # type: ignore[no-untyped-call]
+    """Raises ``ArgumentsRefusedError`` with the first problem, and for a schema that cannot be followed."""
     try:
+        # On its own: a "$schema" further in would have the library go on without our keywords.
         # An empty registry: a schema must not make us fetch another one.
-        problem = next(kind(schema, registry=Registry()).iter_errors(arguments), None)
-    except (Unresolvable, RecursionError) as error:
+        validator = _counting(_Steps())(on_its_own(schema), registry=Registry())
+        problem = next(validator.iter_errors(arguments), None)
+    except Exception as error:
+        # Both are a stranger's, and the library raises whatever comes of them: OverflowError, AttributeError…
         raise ArgumentsRefusedError("The schema of this tool's arguments cannot be followed.") from error
     if problem is not None:
         raise ArgumentsRefusedError(f"{_place(problem)}: {problem.message[:300]}")
+
+
+class _CannotFollowError(Exception):
+    """A schema leads out of itself, or on and on."""
+
+
+@dataclass(slots=True)
+class _Steps:
+    """How much of a check is left."""
+
+    left: int = _MAX_STEPS
+
+    def take(self, count: int) -> None:
+        self.left -= count
+        if self.left < 0:
+            raise _CannotFollowError
+
+
+def _counting(steps: _Steps) -> Any:  # the library's class of validators has no type
+    """Validators that take steps for each keyword that they look at, by what they compare and quote."""
+
+    def counted(keyword: Callable[..., Iterator[ValidationError] | None]) -> Callable[..., Any]:
+        def check(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[ValidationError] | None:
+            steps.take(1 + _weight(value) + _weight(instance))
+            return keyword(validator, value, instance, schema)
+
+        return check
+
+    keywords = {**Draft202012Validator.VALIDATORS, **_OUR_KEYWORDS}
+    return validators.extend(  # type: ignore[no-untyped-call]
+        Draft202012Validator, {name: counted(keyword) for name, keyword in keywords.items()}
+    )
+
+
+def _weight(value: object) -> int:
+    match value:
+        case list() | dict():
+            return len(value)
+        case str():
+            return len(value) // 100  # each problem has the text in its message
+    return 0
 
 
 def _place(problem: ValidationError) -> str:
     return ".".join(map(str, problem.absolute_path)) or "The arguments"
 
 
-def _no_regular_expressions(*_: object) -> Iterator[ValidationError]:
+def _left_to_the_server(*_: object) -> Iterator[ValidationError]:
     """Nothing to object to."""
     yield from ()
 
@@ -103,12 +145,28 @@ def _additional(
         yield from Draft202012Validator.VALIDATORS["additionalProperties"](validator, value, instance, schema)
 
 
-# A regular expression of a stranger's may run for hours, and Python cannot stop it. The server checks these itself.
-_LEFT_TO_THE_SERVER = {
-    "pattern": _no_regular_expressions,
-    "patternProperties": _no_regular_expressions,
-    "unevaluatedProperties": _no_regular_expressions,
+def _here(name: str) -> Callable[..., Iterator[ValidationError]]:
+    """A reference within the schema: the library knows others by their addresses, and checks those its own way."""
+
+    def follow(validator: Any, value: str, instance: Any, schema: Any) -> Iterator[ValidationError]:
+        if not value.startswith("#"):
+            raise _CannotFollowError
+        yield from Draft202012Validator.VALIDATORS[name](validator, value, instance, schema)
+
+    return follow
+
+
+_OUR_KEYWORDS: Final = {
+    "$ref": _here("$ref"),
+    "$dynamicRef": _here("$dynamicRef"),
+    # A regular expression of a stranger's may run for hours, and Python cannot stop it; nor are the comparisons of
+    # the last two counted. The server checks all these itself.
+    "pattern": _left_to_the_server,
+    "patternProperties": _left_to_the_server,
     "additionalProperties": _additional,
+    "unevaluatedProperties": _left_to_the_server,
+    "unevaluatedItems": _left_to_the_server,
+    "uniqueItems": _left_to_the_server,
 }
 
 
@@ -135,6 +193,7 @@ def _tool(server: McpServer, listed: dict[str, Any]) -> Tool:
         side_effects=not is_read_only,
         needs_approval=True,
         untrusted_output=True,
+        is_foreign=True,
         is_volatile=is_read_only,  # what is only read there may have changed
         timeout_s=server.timeout_s + _GRACE_S,
         touches=f"{server.name} at {server.host}"[:_MAX_TOUCHES_CHARS],

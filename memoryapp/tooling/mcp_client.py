@@ -34,7 +34,6 @@ from mcp_types import (
     TextResourceContents,
     Tool,
 )
-from pydantic import ValidationError
 
 from memoryapp.errors import MemoryAppError
 from memoryapp.llm.base import Cancellation
@@ -45,6 +44,7 @@ from memoryapp.tooling.secrets import unseal
 # Of one answer. Far more than a model reads, and little enough for sixteen turns at once.
 MAX_ANSWER_BYTES: Final = 1_000_000
 _MAX_PAGES: Final = 8  # of a listing: a server that always has another page would never end
+_MAX_LISTING_S: Final = 30.0  # a thread of the web server waits for it
 _MAX_QUOTED_CHARS: Final = 2_000  # of what a server says about an error
 _OURSELVES: Final = Implementation(name="strata", version="1")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -130,7 +130,10 @@ class _Counted(httpx2.AsyncByteStream):
 
 
 def list_tools(server: McpServer) -> Sequence[ListedTool]:
-    """All tools that the server offers, in its order, a few more than are ever used. Raises ``McpError``."""
+    """All tools that the server offers, in its order, a few more than are ever used. Raises ``McpError``.
+
+    Takes the server's time-out, and never more than half a minute.
+    """
 
     async def every_page(client: Client) -> list[Tool]:
         page = await client.list_tools()
@@ -142,7 +145,8 @@ def list_tools(server: McpServer) -> Sequence[ListedTool]:
             tools += page.tools
         return tools
 
-    return [_listed(tool) for tool in _exchange(server, every_page, Cancellation())]
+    timeout_s = min(server.timeout_s, _MAX_LISTING_S)
+    return [_listed(tool) for tool in _exchange(server, every_page, Cancellation(), timeout_s)]
 
 
 def call_tool(
@@ -161,7 +165,7 @@ def call_tool(
     async def call(client: Client) -> CallToolResult:
         return await client.call_tool(name, arguments, meta=meta)
 
-    result = _exchange(server, call, cancellation)
+    result = _exchange(server, call, cancellation, server.timeout_s)
     text = _safe(server, _text_of(result))
     if result.is_error:
         raise McpToolError(
@@ -171,24 +175,27 @@ def call_tool(
 
 
 def _exchange(
-    server: McpServer, work: Callable[[Client], Awaitable[Result]], cancellation: Cancellation
+    server: McpServer,
+    work: Callable[[Client], Awaitable[Result]],
+    cancellation: Cancellation,
+    timeout_s: float,
 ) -> Result:
-    """Connect, do the work, disconnect, all within the server's time-out."""
+    """Connect, do the work, disconnect, all within the time."""
     token = unseal(server.sealed_token)
     wire = _Wire()
 
     async def within_time() -> Result:
-        with anyio.move_on_after(server.timeout_s) as scope:
+        with anyio.move_on_after(timeout_s) as scope:
             cancellation.on_set(_from_other_threads(scope.cancel))
             async with _connected(server, token, wire) as client:
                 return await work(client)
         if cancellation.is_set:
             raise McpStoppedError(f"The call of {server.name} was stopped.")
-        raise McpTimedOutError(f"{server.name} did not answer within {server.timeout_s} seconds.")
+        raise McpTimedOutError(f"{server.name} did not answer within {timeout_s:g} seconds.")
 
     try:
         return asyncio.run(within_time())
-    except (ExceptionGroup, MCPError, ValidationError, httpx2.HTTPError, RuntimeError, OSError) as error:
+    except (ExceptionGroup, MCPError, httpx2.HTTPError, ValueError, RuntimeError, OSError) as error:
         # Without the cause: it quotes what the server sent.
         raise _failure(server, wire, list(_leaves(error))) from None
 
@@ -204,7 +211,15 @@ async def _connected(server: McpServer, token: str, wire: _Wire) -> AsyncIterato
         # It follows a redirect to the same origin only: the token goes nowhere else.
         transport = streamable_http_client(server.url, http_client=http, max_sse_event_size=MAX_ANSWER_BYTES)
         async with Client(transport, client_info=_OURSELVES, cache=None) as client:
+            client.session.validate_tool_result = _unchecked  # type: ignore[method-assign]
             yield client
+
+
+async def _unchecked(name: str, result: CallToolResult) -> None:
+    """Answers are not held against the server's own schema of them, which costs a listing for each call.
+
+    A regular expression in it could stop this whole process; and an answer that breaks it is still what was answered.
+    """
 
 
 def _from_other_threads(callback: Callable[[], None]) -> Callable[[], None]:

@@ -10,7 +10,7 @@ from django.db import IntegrityError
 from memoryapp.errors import InvalidInputError, MemoryAppError, NotFoundError
 from memoryapp.tooling import listing, mcp, queries
 from memoryapp.tooling.models import McpServer, ServerUse
-from memoryapp.tooling.secrets import seal
+from memoryapp.tooling.secrets import seal, unseal
 
 _MAX_ERROR_CHARS = 2_000
 TOKEN_AGAIN = (
@@ -60,16 +60,17 @@ def delete_server(server_id: UUID) -> None:
 
 
 def refresh_tools(server: McpServer, *, now: datetime) -> McpServer:
-    """Ask the server for its tools; as it stands afterwards. Waits for the network, up to the server's time-out.
+    """Ask the server for its tools; as it stands afterwards. Waits for the network, half a minute at most.
 
-    A listing that fails keeps the last one. What went wrong, or was left out, is in ``error``.
+    Raises nothing for what the server says. A listing that fails keeps the last one. What went wrong, or was left
+    out, is in ``error``.
     """
     try:
         listed = mcp.client().list_tools(server)
+        found = listing.accepted(server.slug, listed, secret=unseal(server.sealed_token))
     except MemoryAppError as error:
         _update(server, error=str(error)[:_MAX_ERROR_CHARS])
     else:
-        found = listing.accepted(server.slug, listed)
         left_out = f"Not offered: {'; '.join(found.ignored)}." if found.ignored else ""
         _update(server, tools=found.tools, listed_at=now, error=left_out[:_MAX_ERROR_CHARS])
     return queries.get_server(server.id)

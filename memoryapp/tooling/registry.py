@@ -1,19 +1,24 @@
 """The tools that installed packages add, found by their entry points."""
 
-import json
 import logging
+import math
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
+from memoryapp.llm.base import ToolDefinition
 from memoryapp.tooling.base import Tool
+from memoryapp.tooling.listing import schema_problem
 
 logger = logging.getLogger(__name__)
 
 GROUP = "strata.tools"
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")  # what the Messages API takes
+_OF_SERVERS = "mcp_"  # the beginning of the names of MCP servers' tools
+_MIN_OUTPUT_CHARS = 200  # less has no room for the sentence that says that something was cut
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 @cache
@@ -48,7 +53,7 @@ def _loaded(entry_point: EntryPoint) -> list[Tool]:
         offered = entry_point.load()
         offered = offered() if callable(offered) else offered
         return [offered] if isinstance(offered, Tool) else _listed(offered)
-    except (Exception, SystemExit):
+    except BaseException:
         logger.exception("The tools of %s are left out: %r failed.", _package(entry_point), entry_point.value)
         return []
 
@@ -63,22 +68,35 @@ def _problem(tool: object) -> str:
     """Why something that a package offers is no tool that the model could be given; "" when it is one."""
     if not isinstance(tool, Tool):
         return f"it is not a Tool, but a {type(tool).__name__}"
+    definition: object = tool.definition
+    if not isinstance(definition, ToolDefinition):
+        return f"its definition is not a ToolDefinition, but a {type(definition).__name__}"
     if not isinstance(tool.name, str) or not NAME.fullmatch(tool.name):
         return f"{tool.name!r} is not a name of letters, digits, _ and -, 64 at most"
-    if not tool.definition.description:
-        return f"{tool.name} has no description"
-    schema = tool.definition.input_schema
-    if not isinstance(schema, dict) or schema.get("type") != "object" or not _is_json(schema):
-        return f"{tool.name} has no JSON schema of type object"
+    return _problem_of_definition(definition) or _problem_of_limits(tool)
+
+
+def _problem_of_definition(definition: ToolDefinition) -> str:
+    name, description = definition.name, definition.description
+    if name.startswith(_OF_SERVERS):
+        return f"{name} begins with {_OF_SERVERS}, as the tools of MCP servers do"
+    if not isinstance(description, str) or not description.strip() or _UNSTORABLE.search(description):
+        return f"{name} has no description"
+    if problem := schema_problem(definition.input_schema):
+        return f"{name} cannot be offered: {problem}"
     return ""
 
 
-def _is_json(value: object) -> bool:
-    try:
-        json.dumps(value, allow_nan=False)
-    except (TypeError, ValueError):
-        return False
-    return True
+def _problem_of_limits(tool: Tool) -> str:
+    if tool.timeout_s is not None and not (_is_number(tool.timeout_s) and 0 < tool.timeout_s < math.inf):
+        return f"{tool.name} has a timeout_s that is neither None nor a number of seconds"
+    if type(tool.max_output_chars) is not int or tool.max_output_chars < _MIN_OUTPUT_CHARS:
+        return f"{tool.name} has a max_output_chars that is not a whole number from {_MIN_OUTPUT_CHARS} on"
+    return ""
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _package(entry_point: EntryPoint) -> str:

@@ -8,10 +8,14 @@ while they always think, thinking bound to its prefix) are applied by model.
 
 import base64
 import itertools
+import json
 import re
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
+
+from jsonschema import Draft202012Validator, SchemaError
 
 from tests.modelserver import thinking
 from tests.modelserver.counting import as_blocks, count_prompt
@@ -67,6 +71,7 @@ _TOOL_KEYS = {
     "defer_loading", "allowed_callers", "cache_control",
 }  # fmt: skip
 _TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
+_PROPERTY = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 _TOOL_USE_ID = re.compile(r"[a-zA-Z0-9_-]+")
 _THINKING_KEYS = {"type", "budget_tokens", "display"}
 _FORBIDDEN_EXTRA = "{path}: Extra inputs are not permitted"
@@ -168,6 +173,29 @@ def _check_schema(schema: object, path: str) -> None:
         raise RefusalError(f"{path}.input_schema.type: Field required")
     if schema["type"] != "object":
         raise RefusalError(f"{path}.input_schema.type: Input should be 'object'")
+    if schema.keys() & {"oneOf", "allOf", "anyOf"}:
+        raise RefusalError(
+            f"{path}.input_schema: input_schema does not support oneOf, allOf, or anyOf at the top level"
+        )
+    properties = schema.get("properties")
+    if isinstance(properties, dict) and not all(map(_PROPERTY.fullmatch, properties)):
+        raise RefusalError(
+            f"{path}.input_schema.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{{1,64}}$'"
+        )
+    if not _is_draft_2020_12(json.dumps(schema)):
+        raise RefusalError(
+            f"{path}.input_schema: JSON schema is invalid. It must match JSON Schema draft 2020-12 "
+            "(https://json-schema.org/draft/2020-12)."
+        )
+
+
+@lru_cache(maxsize=256)  # every request brings the same ones
+def _is_draft_2020_12(schema: str) -> bool:
+    try:
+        Draft202012Validator.check_schema(json.loads(schema))
+    except SchemaError:
+        return False
+    return True
 
 
 def _check_tool_choice(body: Json, names: set[str], model: Model) -> None:

@@ -281,6 +281,31 @@ REFUSED: list[tuple[str, Json, str]] = [
         ),
     ),
     (
+        "odd name of an argument",
+        body(tools=[{**TOOL, "input_schema": {"type": "object", "properties": {"filter[id]": {}}}}]),
+        "tools.0.custom.input_schema.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'",
+    ),
+    (
+        "choice at the top of a schema",
+        body(tools=[{**TOOL, "input_schema": {"type": "object", "oneOf": [{"required": ["a"]}]}}]),
+        (
+            "tools.0.custom.input_schema: input_schema does not support oneOf, allOf, or anyOf at the top "
+            "level"
+        ),
+    ),
+    (
+        "schema of draft 4",
+        body(
+            tools=[
+                {**TOOL, "input_schema": {"type": "object", "properties": {"n": {"exclusiveMinimum": True}}}}
+            ]
+        ),
+        (
+            "tools.0.custom.input_schema: JSON schema is invalid. It must match JSON Schema draft 2020-12 "
+            "(https://json-schema.org/draft/2020-12)."
+        ),
+    ),
+    (
         "too long",
         body(user("word " * 9_000), model="tiny-8k"),
         "prompt is too long: 9003 tokens > 8000 maximum",
@@ -312,6 +337,20 @@ ACCEPTED: list[tuple[str, Json]] = [
     ),
     ("text after the results", body(user("hi"), assistant(CALL), user(RESULT, text()))),
     ("four cache marks", body(user(*[text(**MARK)] * 3), system=[text(**MARK)])),
+    (
+        "odd names and choices further in",
+        body(
+            tools=[
+                {
+                    **TOOL,
+                    "input_schema": {
+                        "type": "object",
+                        "properties": {"a": {"anyOf": [{"properties": {"b[]": {}}}, {"type": "null"}]}},
+                    },
+                }
+            ]
+        ),
+    ),
     ("forced tool", body(tools=[TOOL], tool_choice={"type": "tool", "name": "remember"})),
     ("adaptive thinking", body(thinking={"type": "adaptive"}, model="claude-sonnet-5-5")),
     ("prefill where allowed", body(user("hi"), assistant("Sure:"), model="claude-haiku-4-5")),

@@ -1,6 +1,7 @@
 """A real MCP server on loopback, by the official library: a few tools, a bearer token, and a record of what came in."""
 
 import asyncio
+import json
 import socket
 import threading
 from collections.abc import Iterator, Mapping
@@ -77,6 +78,46 @@ def answering(status: int, headers: Mapping[str, str] | None = None, body: bytes
             await send({"type": "http.response.body", "body": body})
 
     return answer
+
+
+def listing(tools: str, *, answer: str = "{}") -> ASGIApp:
+    """A server of the protocols before 2026 that says what no library would.
+
+    ``tools``, and ``answer`` to every call, are JSON or nearly, and sent as they are.
+    """
+
+    async def speak(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        message = json.loads((await receive())["body"]) if scope["method"] == "POST" else {}
+        results = {
+            "initialize": json.dumps(
+                {
+                    "protocolVersion": message.get("params", {}).get("protocolVersion"),
+                    "capabilities": {"tools": {}},
+                    "serverInfo": {"name": "odd", "version": "1"},
+                }
+            ),
+            "tools/list": f'{{"tools": {tools}}}',
+            "tools/call": answer,
+        }
+        result = results.get(message.get("method", ""))
+        status = 202 if "id" not in message else 404 if result is None else 200
+        body = f'{{"jsonrpc": "2.0", "id": {json.dumps(message.get("id"))}, "result": {result}}}'
+        headers = {"content-type": "application/json"}
+        await answering(status, headers, body.encode() if status == 200 else b"")(scope, receive, send)
+
+    return speak
+
+
+def hanging() -> ASGIApp:
+    """Never answers, until the caller has gone."""
+
+    async def hang(scope: Scope, receive: Receive, send: Send) -> None:
+        while scope["type"] == "http" and (await receive())["type"] != "http.disconnect":
+            pass
+
+    return hang
 
 
 def _guarded(app: ASGIApp, server: RunningServer, *, is_old: bool) -> ASGIApp:

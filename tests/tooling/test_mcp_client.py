@@ -19,7 +19,7 @@ from memoryapp.tooling.mcp_client import (
 )
 from memoryapp.tooling.models import McpServer
 from memoryapp.tooling.secrets import seal
-from tests.tooling.mcp_server import TOKEN, answering, running, running_mcp_server
+from tests.tooling.mcp_server import TOKEN, answering, hanging, listing, running, running_mcp_server
 
 ALL_TOOLS = ["echo", "add", "fail", "wait", "flood", "weather", "picture", "who_am_i"]
 
@@ -67,6 +67,18 @@ def test_structured_content_is_json_and_is_not_said_twice(known):
     assert call(known, "add", {"a": 2, "b": 3}) == "5"
 
 
+def test_an_answer_is_not_held_against_a_strangers_schema_of_it():
+    tools = """[{
+        "name": "odd",
+        "inputSchema": {"type": "object"},
+        "outputSchema": {"type": "object", "required": ["missing"], "properties": {"a": {"pattern": "^(a+)+$"}}}
+    }]"""
+    answer = '{"content": [], "structuredContent": {"a": 1}}'
+
+    with running(listing(tools, answer=answer)) as url:
+        assert call(at(url), "odd") == '{"a": 1}'
+
+
 def test_a_picture_is_named_and_not_shown(known):
     assert call(known, "picture") == "A title\n[image/png, 102 bytes, not shown]"
 
@@ -95,6 +107,13 @@ def test_nobody_at_the_address(tools_server):
 def test_a_slow_tool_is_given_up(tools_server):
     with pytest.raises(McpTimedOutError, match="within 1 seconds"):
         call(at(tools_server.url, timeout_s=1), "wait")
+
+
+def test_a_listing_does_not_keep_a_web_thread_for_as_long_as_a_call_may_take(monkeypatch):
+    monkeypatch.setattr(mcp_client, "_MAX_LISTING_S", 0.3)
+
+    with running(hanging()) as url, pytest.raises(McpTimedOutError, match=r"within 0\.3 seconds"):
+        mcp_client.list_tools(at(url, timeout_s=600))
 
 
 def test_a_stop_ends_the_call_at_once_here_and_there():

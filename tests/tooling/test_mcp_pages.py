@@ -4,6 +4,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from memoryapp.scratchpad.models import Grant
 from memoryapp.tooling import operations
 from memoryapp.tooling.mcp import tools_of
 from tests.turns import start
@@ -85,6 +86,16 @@ def test_what_a_server_says_is_text(browser, conversation, server):
     server.save()
 
     assert "&lt;img src=x onerror=alert(1)&gt;" in browser.get(page(conversation)).content.decode()
+
+
+def test_it_lists_the_tools_that_need_not_ask_and_takes_that_back(browser, alice, conversation, server):  # noqa: ARG001
+    Grant.objects.create(user=alice, conversation=conversation, action="mcp_tests_echo")
+
+    html = browser.get(page(conversation)).content.decode()
+
+    assert "Run in this chat without asking" in html
+    assert reverse("chat:ask_again", args=[conversation.id]) in html
+    assert 'name="action" value="mcp_tests_echo"' in html
 
 
 def test_somebody_elses_chat_is_not_found(bob, conversation, server):

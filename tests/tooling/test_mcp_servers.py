@@ -20,7 +20,7 @@ from memoryapp.tooling.secrets import SecretKeyChangedError
 from memoryapp.transcript import conversations
 from tests.modelserver import calls, reply
 from tests.tool_contexts import tool_context
-from tests.tooling.mcp_server import TOKEN
+from tests.tooling.mcp_server import TOKEN, listing, running
 from tests.turns import COMMITTED, answer, ask, reply_to, start
 
 OTHER_KEY = "another-" + "y" * 50
@@ -72,6 +72,23 @@ class TestSettingUp:
         operations.refresh_tools(stale, now=timezone.now())
 
         assert queries.get_server(server.id).tools == []
+
+    def test_an_odd_tool_and_one_that_says_the_token_do_not_spoil_the_listing(self, set_up):
+        tools = """[
+            {"name": "infinite", "inputSchema": {"type": "object", "properties": {"q": {"default": 1e999}}}},
+            {"name": "dialect", "inputSchema": {"type": "object", "$schema": "http://["}},
+            {"name": "half", "description": "\\u0000%s", "inputSchema": {"type": "object"}},
+            {"name": "%s", "inputSchema": {"type": "object"}},
+            {"name": "good", "inputSchema": {"type": "object"}}
+        ]"""
+
+        with running(listing(tools.replace("%s", TOKEN))) as url:
+            server = set_up(url)
+
+        assert [tool["name"] for tool in server.tools] == ["dialect", "half", "good"]
+        assert server.tools[1]["description"] == "[token]"
+        assert server.error == "Not offered: infinite (its schema is no JSON); [token] (its name)."
+        assert TOKEN not in str(server.tools) + server.error
 
     @pytest.mark.parametrize(
         "fields",
@@ -251,8 +268,75 @@ class TestACall:
 
         check_arguments({**schema, "additionalProperties": False}, {"q": "a" * 40 + "!", "a" * 40 + "!": 1})
 
+    def test_nor_is_it_under_a_dialect_of_its_own(self):
+        slow = {"$schema": "https://json-schema.org/draft/2020-12/schema", "pattern": "^(a+)+$"}
+
+        check_arguments({"type": "object", "properties": {"q": slow}}, {"q": "a" * 40 + "!"})
+
     @pytest.mark.parametrize(
-        "reference", ["http://127.0.0.1:1/schema.json", "file:///etc/passwd", "#/nowhere", "#"]
+        "level",
+        [
+            lambda deeper: {"allOf": [deeper] * 2},
+            lambda deeper: {"anyOf": [{"not": deeper}, deeper]},
+            lambda deeper: {"unevaluatedItems": False, "allOf": [deeper] * 2},
+            lambda deeper: {"allOf": [{"properties": {"a": deeper}}, deeper, deeper]},
+        ],
+    )
+    def test_a_short_schema_that_asks_for_endless_work_is_given_up(self, level):
+        levels = {f"d{n}": level({"$ref": f"#/$defs/d{n + 1}"}) for n in range(60)}
+        schema = {
+            "type": "object",
+            "$defs": {**levels, "d60": {}},
+            "properties": {"a": {"$ref": "#/$defs/d0"}},
+        }
+
+        with pytest.raises(ArgumentsRefusedError, match="cannot be followed"):
+            check_arguments(schema, {"a": []})
+
+    def test_a_long_text_is_not_quoted_a_thousand_times(self):
+        schema = {
+            "type": "object",
+            "properties": {"a": {"anyOf": [{"type": "null"}] * 900 + [{"type": "string"}]}},
+        }
+
+        check_arguments(schema, {"a": "x" * 100})
+        with pytest.raises(ArgumentsRefusedError, match="cannot be followed"):
+            check_arguments(schema, {"a": "x" * 100_000})
+
+    def test_a_large_schema_and_many_arguments_are_checked_to_the_end(self):
+        cell = {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "null"}]}
+        rows = {"type": "array", "items": {"type": "array", "items": cell}}
+        schema = {"type": "object", "properties": {"rows": rows}}
+        table = [["x", 1, True, None]] * 500
+
+        check_arguments(schema, {"rows": table})
+        with pytest.raises(ArgumentsRefusedError, match=r"rows\.500\.0"):
+            check_arguments(schema, {"rows": [*table, [{}]]})
+
+    @pytest.mark.parametrize(
+        ("schema", "value"),
+        [
+            ({"multipleOf": 0.1}, 10**400),
+            ({"multipleOf": 0.1}, float("inf")),
+            ({"$ref": "#/type/0"}, 1),
+            ({"$ref": 5}, 1),
+            ({"$id": "http://[", "$ref": "x"}, 1),
+            ({"minimum": "x"}, 1),
+        ],
+    )
+    def test_whatever_the_check_trips_over_is_a_refusal(self, schema, value):
+        with pytest.raises(ArgumentsRefusedError, match="cannot be followed"):
+            check_arguments({"type": "object", "properties": {"n": schema}}, {"n": value})
+
+    @pytest.mark.parametrize(
+        "reference",
+        [
+            "http://127.0.0.1:1/schema.json",
+            "file:///etc/passwd",
+            "#/nowhere",
+            "#",
+            "https://json-schema.org/draft/2020-12/schema",  # the library has this one
+        ],
     )
     def test_a_schema_that_leads_elsewhere_or_in_a_circle_is_not_followed(self, reference):
         schema = {"type": "object", "$ref": reference}

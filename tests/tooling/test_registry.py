@@ -13,8 +13,9 @@ PREAMBLE = """
 from memoryapp.llm.base import ToolDefinition
 from memoryapp.tooling.base import Arguments, Tool, ToolOutput
 
-def tool(name, description="Does it.", schema={"type": "object", "properties": {}}):
-    return Tool(ToolDefinition(name, description, schema), None, lambda arguments, context: ToolOutput("done"))
+def tool(name, description="Does it.", schema={"type": "object", "properties": {}}, **marks):
+    definition = ToolDefinition(name, description, schema)
+    return Tool(definition, None, lambda arguments, context: ToolOutput("done"), **marks)
 """
 
 
@@ -113,14 +114,46 @@ BROKEN = {
     "its name is too long": ("offered = tool('w' * 65)", "is not a name"),
     "its name ends in a newline": ("offered = tool('wave\\n')", "is not a name"),
     "its name is no text": ("offered = tool(3)", "3 is not a name"),
-    "it has no description": ("offered = tool('wave', '')", "wave has no description"),
-    "its schema is an array": ("offered = tool('wave', schema={'type': 'array'})", "wave has no JSON schema"),
-    "its schema has no type": ("offered = tool('wave', schema={})", "wave has no JSON schema"),
-    "its schema is none": ("offered = tool('wave', schema=None)", "wave has no JSON schema"),
-    "its schema is no JSON": (
-        "offered = tool('wave', schema={'type': 'object', 'default': {1, 2}})",
-        "wave has no JSON schema",
+    "its name is that of a server's": ("offered = tool('mcp_wave')", "mcp_wave begins with mcp_"),
+    "it is interrupted": ("raise KeyboardInterrupt", "failed"),
+    "it has no definition": (
+        "offered = Tool(None, None, print)",
+        "its definition is not a ToolDefinition, but a NoneType",
     ),
+    "it has no description": ("offered = tool('wave', '')", "wave has no description"),
+    "its description is blank": ("offered = tool('wave', ' ')", "wave has no description"),
+    "its description is a number": ("offered = tool('wave', 5)", "wave has no description"),
+    "its description is half a character": (
+        "offered = tool('wave', 'a' + chr(0xD800))",
+        "wave has no description",
+    ),
+    "its schema is an array": ("offered = tool('wave', schema={'type': 'array'})", "no object"),
+    "its schema has no type": ("offered = tool('wave', schema={})", "no object"),
+    "its schema is none": ("offered = tool('wave', schema=None)", "no object"),
+    "its schema is no JSON": ("offered = tool('wave', schema={'type': 'object', 'x': {1, 2}})", "no JSON"),
+    "its schema holds half a character": (
+        "offered = tool('wave', schema={'type': 'object', 'x': chr(0xD800)})",
+        "no JSON",
+    ),
+    "its schema holds itself": (
+        "schema = {'type': 'object'}\nschema['x'] = schema\noffered = tool('wave', schema=schema)",
+        "no JSON",
+    ),
+    "its schema is one that the Messages API refuses": (
+        "offered = tool('wave', schema={'type': 'object', 'anyOf': []})",
+        "wave cannot be offered: its schema has one of oneOf, anyOf, allOf at the top",
+    ),
+    **{
+        f"its timeout_s is {value}": (f"offered = tool('wave', timeout_s={value})", "wave has a timeout_s")
+        for value in ("'20'", "0", "-1", "True", "float('nan')", "float('inf')")
+    },
+    **{
+        f"its max_output_chars is {value}": (
+            f"offered = tool('wave', max_output_chars={value})",
+            "wave has a max_output_chars",
+        )
+        for value in ("199", "None", "1e3", "True")
+    },
 }
 
 
@@ -137,6 +170,13 @@ def test_a_broken_package_is_left_out_with_one_sentence_and_the_others_stay(inst
     assert len(messages) == 1
     assert problem in messages[0]
     assert "broken" in messages[0]
+
+
+def test_the_smallest_limits_and_none_at_all_are_taken(install):
+    code = "offered = [tool('cut', timeout_s=0.1, max_output_chars=200), tool('saw', timeout_s=None)]"
+    install("cutting", code, it="offered")
+
+    assert found() == [("cut", "cutting"), ("saw", "cutting")]
 
 
 def test_one_broken_tool_does_not_take_its_neighbours_away(install):
