@@ -17,6 +17,9 @@ PIP_INSTALL := $(BIN)/python $(PIP_WHEEL)/pip install --quiet --quiet --disable-
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--custom-compile-command 'make lock'
 
+# Each has servers of its own. Most tests wait for something more than they compute.
+TEST_PROCESSES ?= 2
+
 OUR_CODE := memoryapp chat tests manage.py
 
 .PHONY: help install install-dev up test check lint fmt demo-data screenshots lock browser
@@ -30,7 +33,7 @@ up: install ## start everything and print a sign-in link; ARGS="--port 9000"
 	@exec $(BIN)/python manage.py up $(ARGS)
 
 test: install-dev browser ## the test suite; ARGS="tests/embedded -k restart"
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist loadfile $(ARGS)
 
 check: lint test ## all that CI checks
 
