@@ -1,5 +1,6 @@
 """The page of a chat as a whole and in its parts: what the views of the chat answer with."""
 
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID, uuid4
@@ -11,7 +12,7 @@ from django.urls import reverse
 from django.utils.html import escape
 
 from chat.list_presentation import sidebar_groups
-from chat.presentation import kept_lines, marker, removed, turn_views
+from chat.presentation import TurnView, kept_lines, marker, removed, turn_views
 from memoryapp.accounts.auth import PageRequest, caller
 from memoryapp.conf import get_conf
 from memoryapp.llm.registry import get_chat_model
@@ -58,6 +59,7 @@ def conversation_page(
     if shown:
         context |= thread_context(shown, before=_before(request))
         context["has_tool_servers"] = tooling.has_servers()
+        context["refresh_url"] = _refresh_url(request, shown, context["turns"])
     else:
         context |= {
             "model_notice": OFFLINE_NOTICE if get_chat_model().name == "offline" else None,
@@ -118,6 +120,15 @@ def place_url(place: Turn) -> str:
     query = f"?before={end}" if end else ""
     anchor = f"turn-{place.id}" if place.is_current else "removed"
     return f"{reverse('chat:conversation', args=[place.conversation_id])}{query}#{anchor}"
+
+
+def _refresh_url(request: PageRequest, shown: Conversation, turns: Sequence[TurnView]) -> str:
+    """The page anew, at its last turn. Its query changes each time, as browsers only scroll to another fragment."""
+    query = request.GET.copy()
+    if query.pop("anew", None) is None:
+        query["anew"] = "yes"
+    page = reverse("chat:conversation", args=[shown.id])
+    return f"{page}?{query.urlencode()}#turn-{turns[-1].id}" if turns else page
 
 
 def _page_end(shown: Conversation, seq: int) -> int | None:

@@ -13,7 +13,7 @@ from django.utils.formats import date_format
 from django.utils.safestring import SafeString
 
 from chat.rendering import render_markdown
-from chat.waiting_presentation import Wait, wait_id, waits
+from chat.waiting_presentation import FOR_A_PERSON, Wait, wait_id, waits
 from memoryapp.context import queries as contexts
 from memoryapp.inspector.summary_presentation import PinnedRow, fallback_text, pinned_row, summary_url
 from memoryapp.longterm import presentation as memories
@@ -27,6 +27,7 @@ from memoryapp.transcript.models import Conversation, Message, Summary, Turn
 
 QUIET_TOOLS = {"remember"}  # shown as what they changed, not as a tool
 LIMIT_REACHED = "run_limit_reached"
+EFFECT_UNKNOWN = "Whether it took effect is not known"  # in the error of a call that something overtook
 STEP_WORDS: dict[str, str] = {
     Step.Status.RUNNING: "cut off",
     Step.Status.ERROR: "failed",
@@ -102,7 +103,8 @@ class Removed:
 class TurnView:
     """``key`` makes one of a double click; ``can_retry``: it has no whole reply, and nothing was said after it.
 
-    ``is_at_limit``: it ended with what it had found until then, and goes on from there when it is tried again.
+    ``waits_behind``: while it is queued, what above must come first. ``is_at_limit``: it ended with what it had found
+    until then, and goes on from there when it is tried again.
     """
 
     id: UUID
@@ -116,6 +118,7 @@ class TurnView:
     stream_url: str
     can_retry: bool = False
     is_at_limit: bool = False
+    waits_behind: str = ""
     wait: Wait | None = None
     versions: Versions | None = None
     key: str = field(default_factory=lambda: str(uuid4()))
@@ -140,6 +143,7 @@ class _Gathered:
     tools: dict[UUID, list[ToolUsed]] = field(default_factory=dict)
     siblings: Mapping[UUID, Sequence[UUID]] = field(default_factory=dict)
     waits: Mapping[UUID, Wait] = field(default_factory=dict)
+    waits_behind: str = ""  # each of those that are queued
 
 
 def turn_views(conversation: Conversation, turns: Sequence[Turn]) -> list[TurnView]:
@@ -188,6 +192,7 @@ def _turn_view(turn: Turn, gathered: _Gathered, *, last_seq: int) -> TurnView:
         stream_url=_stream_url(turn) if is_live else "",
         can_retry=turn.status in Turn.RETRYABLE and turn.is_current and turn.seq == last_seq,
         is_at_limit=turn.error_code == LIMIT_REACHED,
+        waits_behind=gathered.waits_behind if turn.status == Turn.Status.QUEUED else "",
         wait=gathered.waits.get(turn.id),
         versions=_versions(turn, gathered.siblings.get(turn.id, ())),
         notices=gathered.notices.get(turn.id, ()),
@@ -204,7 +209,11 @@ def _stream_url(turn: Turn) -> str:
 
 
 def _gather(user_id: UUID, turns: Sequence[Turn]) -> _Gathered:
-    gathered = _Gathered(siblings=transcript.siblings(user_id, turns), waits=waits(user_id, turns))
+    gathered = _Gathered(
+        siblings=transcript.siblings(user_id, turns),
+        waits=waits(user_id, turns),
+        waits_behind=_waits_behind(user_id, turns),
+    )
     ended = [turn.id for turn in turns if turn.status not in Turn.LIVE]
     turn_of_message = {transcript.user_message(turn).id: turn for turn in turns}
     for source in longterm.taken_from(user_id, turn_of_message):
@@ -212,15 +221,10 @@ def _gather(user_id: UUID, turns: Sequence[Turn]) -> _Gathered:
             turn = turn_of_message[source.message_id]
             notice = _notice(source.memory, source.outcome, turn.conversation_id)
             gathered.notices.setdefault(turn.id, []).append(notice)
-    for step in scratchpad.steps_of_turns(user_id, ended):
-        if step.action not in QUIET_TOOLS:
-            used = ToolUsed(
-                step.action,
-                STEP_WORDS.get(step.status, step.status),
-                url=reverse("inspector:run", args=[step.run_id]),
-                why=step.error,
-            )
-            gathered.tools.setdefault(step.run.turn_id, []).append(used)
+    steps = [step for step in scratchpad.steps_of_turns(user_id, ended) if step.action not in QUIET_TOOLS]
+    has_record = bool(steps) and not longterm.drops_run_records_at_once()
+    for step in steps:
+        gathered.tools.setdefault(step.run.turn_id, []).append(_tool_used(step, has_record=has_record))
     snapshots = contexts.first_snapshots(user_id, ended)
     given = {
         turn_id: [item for item in snapshot.recalled if item["included"]]
@@ -232,6 +236,31 @@ def _gather(user_id: UUID, turns: Sequence[Turn]) -> _Gathered:
         gathered.recalled[turn_id] = kept
         gathered.forgotten_counts[turn_id] = len(items) - len(kept)
     return gathered
+
+
+def _waits_behind(user_id: UUID, turns: Sequence[Turn]) -> str:
+    queued = next((turn for turn in turns if turn.status == Turn.Status.QUEUED), None)
+    if queued is None:
+        return ""
+    waiting = (
+        transcript.turns(user_id, queued.conversation_id)
+        .filter(status=Turn.Status.WAITING, seq__lt=queued.seq)
+        .last()
+    )
+    if waiting is None:
+        return ""
+    awaited = "your answer" if waiting.wait_reason in FOR_A_PERSON else "the message"
+    return f"Waits for {awaited} above"
+
+
+def _tool_used(step: Step, *, has_record: bool) -> ToolUsed:
+    is_unknown = step.status == Step.Status.ERROR and EFFECT_UNKNOWN in step.error
+    return ToolUsed(
+        step.action,
+        "not known" if is_unknown else STEP_WORDS.get(step.status, step.status),
+        url=reverse("inspector:run", args=[step.run_id]) if has_record else "",
+        why=step.error,
+    )
 
 
 def _notice(memory: Memory, outcome: str, conversation_id: UUID) -> Notice:

@@ -12,8 +12,10 @@ from django.views.decorators.http import require_GET, require_POST
 
 from chat.pages import announcement, see
 from memoryapp.accounts.auth import PageRequest, caller
+from memoryapp.scratchpad import queries as scratchpad
 from memoryapp.tooling import operations as tooling
 from memoryapp.tooling import queries as tool_queries
+from memoryapp.transcript import queries
 
 
 @login_required
@@ -35,8 +37,10 @@ def switch_server(request: PageRequest, conversation_id: UUID, server_id: UUID) 
 
 
 def _context(request: PageRequest, conversation_id: UUID) -> dict[str, Any]:
+    shown = queries.get_conversation(caller(request).id, conversation_id)
     return {
-        "conversation_id": conversation_id,
-        "servers": tool_queries.offered_in(caller(request).id, conversation_id),
+        "conversation": shown,
+        "allowed": scratchpad.grants(shown.user_id, shown.id),
+        "servers": tool_queries.offered_in(shown.user_id, shown.id),
         "back_url": reverse("chat:conversation", args=[conversation_id]),
     }

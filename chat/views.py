@@ -84,7 +84,7 @@ def send(request: PageRequest, conversation_id: UUID) -> HttpResponse:
     except InvalidInputError as error:
         return _refused(request, in_conversation, error)
     if not request.htmx:
-        return see(reverse("chat:conversation", args=[conversation_id]))
+        return see(place_url(posted))
     in_conversation = queries.get_conversation(user.id, conversation_id)
     # A repeated click adds nothing to the page; the composer is fresh either way.
     shown = turn_html(request, posted) if is_new else ""

@@ -11,7 +11,7 @@ from uuid import UUID
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from chat.unseen import with_unseen_named
+from memoryapp.inspector.unseen import with_unseen_named
 from memoryapp.scratchpad import queries as scratchpad
 from memoryapp.scratchpad.models import Approval
 from memoryapp.transcript.models import Turn
@@ -37,7 +37,7 @@ class Argument:
 class Question:
     """A call that needs a person's word. ``verdict``: what came of it in a few words; "" while it is open.
 
-    ``source``: who offers the tool; "" when nobody does any more.
+    ``source``: who offers the tool; "" when nobody does any more, or when that is what it touches.
     """
 
     tool_use_id: str
@@ -126,7 +126,7 @@ def _question(approval: Approval, *, now: datetime) -> Question:
     return Question(
         tool_use_id=approval.tool_use_id,
         tool_html=with_unseen_named(approval.action),
-        source=approval.source,
+        source=approval.source if approval.source != approval.touches else "",
         touches_html=with_unseen_named(approval.touches),
         why_html=with_unseen_named(approval.why),
         arguments=[_argument(name, value) for name, value in approval.arguments.items()],

@@ -210,7 +210,7 @@ class ApprovalRow:
 class RunPage:
     """A ``RunHead`` with everything its own page adds. ``seen``: tells this state of it from any other.
 
-    ``message``: what it waits for, or why it failed.
+    ``message``: what it waits for, or why it failed. ``wait_reason``: what decides what happens at ``resume_at``.
     """
 
     head: RunHead
@@ -218,6 +218,7 @@ class RunPage:
     is_live: bool
     can_be_deleted: bool
     message: str
+    wait_reason: str
     resume_at: datetime | None
     input_tokens: int
     output_tokens: int
@@ -266,6 +267,7 @@ def run_page(
         is_live=is_live,
         can_be_deleted=run.status != Run.Status.RUNNING,
         message=run.turn.wait_message if is_live else run.turn.error_message,
+        wait_reason=run.turn.wait_reason if is_live else "",
         resume_at=run.turn.resume_at if is_live else None,
         input_tokens=run.input_tokens,
         output_tokens=run.output_tokens,

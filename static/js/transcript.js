@@ -43,7 +43,9 @@ function watchScrolling() {
     if (["PageUp", "Home", "ArrowUp"].includes(event.key)) release();
   });
   // Browsers scroll to what gets the focus, before they say so or after.
-  turns.addEventListener("focusin", ({ target }) => (isAbove(target) || !isAtEnd()) && release());
+  turns.addEventListener("focusin", ({ target }) => {
+    if (!target.matches(".turn") && (isAbove(target) || !isAtEnd())) release();
+  });
   document.addEventListener("selectionchange", () => {
     const selection = getSelection();
     if (!selection.isCollapsed && turns.contains(selection.anchorNode)) release();
@@ -93,8 +95,17 @@ function noteTurn(turn) {
   }
 }
 
-// A turn that is replaced while one of its buttons has the focus leaves it to the transcript, not to the page.
-let hadFocus = false;
+// When what has the focus in a turn is replaced, the turn has it, so that Tab goes on from there.
+let focused = null;
+
+function keepFocus() {
+  if (focused && document.activeElement === document.body) {
+    const turn = document.getElementById(focused);
+    if (turn) turn.tabIndex = -1;
+    (turn ?? scroller).focus({ preventScroll: true });
+  }
+  focused = null;
+}
 
 function watchTurns() {
   turns.querySelectorAll(".turn").forEach(noteTurn);
@@ -102,15 +113,14 @@ function watchTurns() {
     const { ctx } = event.detail;
     if (ctx.sourceElement?.matches("#composer, [data-asks]") && ctx.response?.status < 400) isFollowing = true;
     if (ctx.sourceElement?.matches("[data-stays]")) release(); // the reader looks at what is replaced
-    hadFocus ||= turns.contains(document.activeElement);
+    focused ??= document.activeElement?.closest("#turns .turn")?.id;
   });
   document.addEventListener("htmx:after:process", (event) => {
     if (turns.contains(event.target)) {
       turns.querySelectorAll(".turn").forEach(noteTurn);
       showResumed();
     }
-    if (hadFocus && document.activeElement === document.body) scroller.focus({ preventScroll: true });
-    hadFocus = false;
+    keepFocus();
     settle();
   });
 }

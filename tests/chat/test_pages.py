@@ -1,18 +1,25 @@
 """The chat's pages as the server makes them: receipts, search, refusals, confirmations."""
 
+import re
+
 import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from chat.presentation import EFFECT_UNKNOWN
+from chat.tool_use import UNKNOWN_EFFECT
 from memoryapp.context.models import ContextSnapshot
 from memoryapp.llm.base import Usage
 from memoryapp.longterm import experiences
 from memoryapp.longterm import operations as longterm
+from memoryapp.scratchpad.models import Step
 from memoryapp.transcript import operations as transcript
 from memoryapp.transcript.models import Turn
 from tests.inspector.test_experiences import learn
+from tests.inspector.test_runs import Working, kept_for
 from tests.longterm.saying import DAY, NOW, remember
 from tests.turns import claim, post, start
+from tests.waits import waiting
 
 pytestmark = pytest.mark.django_db
 HTMX = {"HX-Request": "true"}
@@ -145,3 +152,73 @@ def test_a_receipt_shows_an_experience_and_counts_one_that_was_forgotten(client,
     assert "Solved before" in shown
     assert str(gone.id) not in shown
     assert "1 forgotten since" in shown
+
+
+def chip_of(client, turn):
+    return re.search(r'<a class="badge"(.*?)</a>', page_of(client, turn), re.DOTALL)[1]
+
+
+@pytest.mark.usefixtures("nudges")
+def test_a_call_that_something_overtook_is_not_said_to_have_failed(client, alice):
+    client.force_login(alice)
+    at_work = Working(alice)
+    at_work.step(Step.Status.ERROR, error=f"The run ended meanwhile. {EFFECT_UNKNOWN}.")
+    run = at_work.end()
+
+    chip = chip_of(client, run.turn)
+
+    assert "· not known" in chip
+    assert "failed" not in chip
+
+
+@pytest.mark.usefixtures("nudges")
+@pytest.mark.parametrize(("days", "is_linked"), [(1, True), (0, False)])
+def test_a_tool_leads_to_the_record_of_its_run_only_where_records_stay(client, alice, days, is_linked):
+    client.force_login(alice)
+    at_work = Working(alice)
+    at_work.step()
+    run = at_work.end()
+    kept_for(days)
+
+    assert (f'href="{at_work.page}"' in chip_of(client, run.turn)) is is_linked
+
+
+def test_every_text_of_an_unknown_effect_is_recognised():
+    assert EFFECT_UNKNOWN in UNKNOWN_EFFECT
+
+
+@pytest.mark.usefixtures("nudges")
+def test_without_scripts_a_message_and_each_refresh_lead_to_the_turn(client, alice):
+    client.force_login(alice)
+
+    turn = post(alice, "hello")
+    chat = reverse("chat:conversation", args=[turn.conversation_id])
+    first = client.get(chat).content.decode()
+    second = client.get(f"{chat}?anew=yes").content.decode()
+    sent = client.post(reverse("chat:send", args=[turn.conversation_id]), {"text": "again"})
+
+    # Another address each time: to one that differs only in its fragment, browsers scroll.
+    assert f'content="3; url={chat}?anew=yes#turn-{turn.id}"' in first
+    assert f'content="3; url={chat}?#turn-{turn.id}"' in second
+    assert sent["Location"] == f"{chat}#turn-{Turn.objects.filter(user=alice).latest('seq').id}"
+
+
+@pytest.mark.usefixtures("nudges")
+@pytest.mark.parametrize(
+    ("reason", "words"),
+    [
+        ("approval", "Waits for your answer above"),
+        ("stuck", "Waits for your answer above"),
+        ("model", "Waits for the message above"),
+        (None, "Waiting to start"),
+    ],
+)
+def test_a_message_says_what_it_waits_behind(client, alice, reason, words):
+    client.force_login(alice)
+    above = waiting(alice, reason) if reason else post(alice, "hello")
+
+    queued = post(alice, "and then?", above.conversation)
+
+    alone = client.get(reverse("chat:turn", args=[queued.id]), headers=HTMX).content.decode()
+    assert words in page_of(client, queued)
+    assert words in alone

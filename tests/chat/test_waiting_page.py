@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 from django.urls import reverse
 
-from chat.unseen import with_unseen_named
+from memoryapp.inspector.unseen import with_unseen_named
 from memoryapp.scratchpad import approvals
 from memoryapp.scratchpad import queries as scratchpad
 from memoryapp.scratchpad.models import Approval
@@ -82,6 +82,17 @@ def test_a_question_shows_the_tool_why_what_it_touches_and_the_exact_arguments(b
     assert html.count(f'name="nonce" value="{approval.nonce}"') == 2
     assert html.count(approval.nonce) == 2  # in the two forms, and in no address
     assert REFRESH not in html  # a reload would take the reason that is being written
+
+
+def test_who_offers_a_tool_is_said_once_where_that_is_what_it_touches(browser, alice):
+    turn, [approval] = asking(alice)
+    approval.source = approval.touches = "Example at tools.example"
+    approval.save()
+
+    html = page_of(browser, turn)
+
+    assert html.count("Example at tools.example") == 1
+    assert "It will touch" in html
 
 
 def test_what_cannot_be_seen_in_an_argument_is_named():

@@ -78,7 +78,7 @@ def test_what_was_said_is_remembered_found_by_meaning_and_forgotten(outputs):
 
 @pytest.mark.stack
 def test_the_guide_shows_a_posted_turn_a_resumed_stream_and_an_edit(outputs):
-    posted, resumed, _, edited = outputs[3:]
+    posted, _, resumed, _, edited = outputs[3:]
 
     assert json.loads(posted)["status"] == "queued"
     assert "event: end" in resumed

@@ -1,5 +1,6 @@
 """The runs on record: listed, one step by step, live while it goes on, and gone when their time is over."""
 
+import re
 from datetime import timedelta
 from uuid import uuid4
 
@@ -452,9 +453,10 @@ class TestOne:
         ],
     )
     def test_what_happens_when_a_wait_is_over_is_said(self, browser, alice, reason, words):
-        turn = waiting(alice, reason)
+        at_work = Working(alice)
+        at_work.wait(Turn.WaitReason(reason))
 
-        html = browser.get(reverse("inspector:run", args=[turn.run.id])).content.decode()
+        html = browser.get(at_work.page).content.decode()
 
         assert re.search(words, html)
 

@@ -357,12 +357,35 @@ def test_a_tool_that_is_named_is_used_and_its_answer_quoted(words, arguments):
     assert reply == 'roll_dice answered:\n\n```\n{"rolled": 4}\n```'
 
 
-@pytest.mark.parametrize("words", ["Use roll_dice [1]", 'Use roll_dice {"sides": }', "Use fly_plane"])
-def test_a_tool_that_is_not_there_or_not_asked_for_in_json_is_not_used(words):
-    tools = Tools()
+@pytest.mark.parametrize(
+    ("words", "reply"),
+    [
+        ("Use fly_plane", "There is no tool `fly_plane` in this chat."),
+        ('Use fly_plane {"to": "Porto"}', "There is no tool `fly_plane` in this chat."),
+        ('Use roll_dice {"sides": }', "That is not JSON: "),
+        ('Use roll_dice {"sides": 6', "That is not JSON: "),
+        ("Use roll_dice [1]", "That is no JSON object"),
+    ],
+)
+def test_a_tool_that_is_not_there_or_not_given_a_json_object_is_not_used_and_the_reply_says_why(words, reply):
+    tools = Tools({"roll_dice": {"rolled": 4}})
 
-    assert "roll_dice answered" not in tools.run(said(words))
+    assert tools.run(said(words)).startswith(reply)
     assert tools.called == []
+
+
+@pytest.mark.parametrize("words", ["Use a dictionary for this.", "Use roll_dice twice", "Use "])
+def test_other_uses_of_the_word_name_no_tool(words):
+    tools = Tools({"roll_dice": {"rolled": 4}})
+
+    assert "tool `" not in tools.run(said(words))
+    assert tools.called == []
+
+
+def test_a_long_answer_of_a_named_tool_is_cut_and_says_so():
+    tools = Tools({"roll_dice": {"rolled": [4] * 2_000}})
+
+    assert tools.run(said("Use roll_dice")).endswith("… (cut)\n```")
 
 
 def test_a_named_tool_that_fails_says_why():

@@ -18,7 +18,7 @@ TOOLS = [{"name": "search", "description": "Looks it up."}]
 
 def part(name, *, is_on):
     server = SimpleNamespace(id=SERVER_ID, name="GitHub", host="tools.example", tools=TOOLS, is_on=is_on)
-    return render(f"chat/tool_servers.html#{name}", conversation_id=CONVERSATION.id, servers=[server])
+    return render(f"chat/tool_servers.html#{name}", conversation=CONVERSATION, servers=[server])
 
 
 def test_the_dialog_stays_open_and_the_switch_keeps_the_focus(chromium):

@@ -88,8 +88,8 @@ def test_what_a_server_says_is_text(browser, conversation, server):
     assert "&lt;img src=x onerror=alert(1)&gt;" in browser.get(page(conversation)).content.decode()
 
 
-def test_it_lists_the_tools_that_need_not_ask_and_takes_that_back(browser, alice, conversation, server):  # noqa: ARG001
-    Grant.objects.create(user=alice, conversation=conversation, action="mcp_tests_echo")
+def test_it_lists_the_tools_that_need_not_ask_and_takes_that_back(browser, alice, conversation, server):
+    Grant.objects.create(user=alice, conversation=conversation, action=f"mcp_{server.slug}_echo")
 
     html = browser.get(page(conversation)).content.decode()
 

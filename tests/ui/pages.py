@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.template.loader import render_to_string
 from django.test import RequestFactory
+from django.urls import resolve
 from django.utils.safestring import mark_safe
 
 from chat.presentation import Notice, TurnView
@@ -85,6 +86,7 @@ def notice(**changes):
 def request(path="/", **cookies):
     """As a signed-in person's, far enough for templates."""
     made = RequestFactory().get(path)
+    made.resolver_match = resolve(path)
     made.user = User(username="alice")
     made.COOKIES.update(cookies)
     return made

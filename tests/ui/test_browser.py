@@ -406,6 +406,7 @@ def test_a_question_is_answered_by_keyboard_and_a_refused_answer_says_why(page, 
 
     expect(page.locator("#alert")).to_contain_text("This was decided already.")
     expect(page.locator("[data-waits]")).to_have_count(0)
+    expect(page.locator(".turn")).to_be_focused()
     [(path, form)] = server.posts
     del form["csrfmiddlewaretoken"]
     assert path == DECIDE
@@ -417,14 +418,15 @@ def test_a_question_is_answered_by_keyboard_and_a_refused_answer_says_why(page, 
     }
 
 
-def test_focus_on_a_button_of_a_turn_moves_to_the_transcript_when_the_turn_is_replaced(page, server):
+def test_focus_on_a_button_of_a_turn_moves_to_the_turn_that_replaces_it_without_a_frame(page, server):
     _open(page, server, live_turn_view())
     page.get_by_role("button", name="Stop").focus()
 
     server.end()
 
     expect(page.locator(".reply")).to_have_text("On 14 March.")
-    expect(page.locator("#transcript")).to_be_focused()
+    expect(page.locator(".turn")).to_be_focused()
+    expect(page.locator(".turn")).to_have_css("outline-style", "none")
 
 
 def test_an_edit_opens_in_its_place_and_escape_leads_back_without_stopping_a_reply(page, server):

@@ -16,7 +16,7 @@ from tests.ui.pages import (
     turn_view,
 )
 
-REFRESH = '<meta http-equiv="refresh" content="3; url=/">'
+REFRESH = '<meta http-equiv="refresh" content="3; url=/c/1/?anew=yes#turn-2">'
 
 
 def test_live_turn_connects_to_its_stream_and_is_fetched_again_at_its_end():
@@ -117,7 +117,7 @@ def test_refused_message_stays_in_the_box_with_the_reason():
 
 
 def test_running_turn_is_asked_for_again_where_scripts_are_off():
-    assert REFRESH in chat_page(turns=[turn_view(), live_turn_view()])
+    assert REFRESH in chat_page(turns=[turn_view(), live_turn_view()], refresh_url="/c/1/?anew=yes#turn-2")
     assert REFRESH not in chat_page(turns=[turn_view()])
     assert REFRESH not in chat_page(conversation=None)
 

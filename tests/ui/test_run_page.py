@@ -79,6 +79,18 @@ def test_a_record_that_is_gone_says_so_in_its_place(page, server):
     expect(page.locator("#alert")).to_be_empty()
 
 
+def test_on_a_narrow_screen_the_tab_of_a_run_is_in_sight_and_looks_current(page):
+    page.set_viewport_size({"width": 320, "height": 700})
+    page.goto(PAGE)
+
+    tab = page.get_by_role("navigation", name="Memory").get_by_role("link", name="Runs")
+    other = page.get_by_role("navigation", name="Memory").get_by_role("link", name="Facts")
+
+    expect(tab).to_be_in_viewport(ratio=0.9)  # its line lies over that of the bar
+    line = "(link) => getComputedStyle(link).borderBlockEndColor"
+    assert tab.evaluate(line) != other.evaluate(line)
+
+
 def test_a_link_to_a_step_opens_it(page):
     page.goto(f"{PAGE}#step-1")
 
@@ -116,6 +128,7 @@ def context(*, steps, is_live=True):
         is_live=is_live,
         can_be_deleted=not is_live,
         message="",
+        wait_reason="",
         resume_at=None,
         input_tokens=9,
         output_tokens=0,

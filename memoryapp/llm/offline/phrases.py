@@ -23,15 +23,16 @@ WHAT_I_CAN = f"""I am Strata's built-in responder, not a language model. I can:
 What I remember is yours to see, correct and delete on the {MEMORY_PAGE} page. {_CONNECT}"""
 _FALLBACK_START = "I did not understand that: I am a built-in responder, not a language model."
 _FALLBACK = f"""{_FALLBACK_START} I can only remember what you tell me about yourself, recall it, tell the
-time and calculate. Try:
+time, calculate, and use a tool by its name. Try:
 
 - *I only drink green tea, never coffee.*
 - *What do I usually drink?*
+- *Use calculate {{"expression": "17 * 23"}}*
 
 {_CONNECT}"""
 _FALLBACK_SHORT = (
-    "I did not understand that either. I can remember, recall, tell the time and calculate; ask *What "
-    "can you do?* for examples."
+    "I did not understand that either. I can remember, recall, tell the time, calculate and use a tool by its "
+    "name; ask *What can you do?* for examples."
 )
 NO_SECRETS = (
     "I don't keep secrets such as passwords, keys, or card and account numbers, so I did not save that."
@@ -170,6 +171,10 @@ def set_phrase(message: str) -> str:
 
 def asks_to_forget(message: str) -> bool:
     return bool(_FORGET.match(message.strip()))
+
+
+def no_tool(name: str) -> str:
+    return f"There is no tool `{name}` in this chat. Tools of other servers are switched on under ⋯."
 
 
 def fallback(previous_reply: str) -> str:

@@ -2,6 +2,7 @@
 words.
 """
 
+import json
 import re
 from calendar import month_name
 from collections.abc import Iterable, Iterator, Mapping
@@ -24,7 +25,7 @@ from memoryapp.llm.offline.statements import Findings, Statement, find_statement
 _QUERY_CHARS = 500
 _SHOWN_CHARS = 2_000  # of what a tool answered
 _NAMED = re.compile(
-    r"\s*use (?:the )?(?:tool )?`?(?P<tool>[A-Za-z0-9_-]{1,64})`?(?: with)?\s*(?P<arguments>\{.*\})?\s*\.?\s*",
+    r"use (?:the )?(?:tool )?`?(?P<tool>[A-Za-z0-9_-]{1,64})\b`?(?: with)?(?P<rest>[\s.{\[].*)?",
     re.DOTALL | re.IGNORECASE,
 )
 _TOLD_BY = {
@@ -71,8 +72,9 @@ def respond(prompt: Prompt) -> Reply:
         return Reply(phrases.FORGET)
     if phrase := phrases.set_phrase(prompt.words):
         return Reply(phrase)
-    if named := _named_tool(prompt):
-        return Reply(_told_result(prompt.calls[-1])) if prompt.calls else Reply(calls=(named,))
+    named = _named(prompt.words)
+    if named and (named[0] in prompt.offered or _is_of_a_tool(*named)):
+        return _use_named(prompt, *named)
     findings, questions = find_statements(prompt.words), find_questions(prompt.words)
     calls = () if prompt.calls else tuple(_planned(prompt, findings, questions))
     if calls:
@@ -94,13 +96,32 @@ def _planned(prompt: Prompt, findings: Findings, questions: Questions) -> Iterat
     yield from (call for call in wanted if call.name in prompt.offered)
 
 
-def _named_tool(prompt: Prompt) -> PlannedCall | None:
-    """A tool that the words name, to try it by hand: ``use roll_dice {"sides": 6}``."""
-    named = _NAMED.fullmatch(prompt.words)
-    arguments = decoded(named["arguments"] or "{}") if named else None
-    if named is None or named["tool"] not in prompt.offered or not isinstance(arguments, dict):
+def _named(words: str) -> tuple[str, str] | None:
+    """The tool that is to be tried by hand, and what it is to be given: ``use roll_dice {"sides": 6}``."""
+    named = _NAMED.fullmatch(words.strip())
+    if named is None:
         return None
-    return PlannedCall(named["tool"], arguments)
+    arguments = (named["rest"] or "").strip().removesuffix(".").rstrip()
+    return (named["tool"], arguments or "{}") if arguments[:1] in {"", "{", "["} else None
+
+
+def _is_of_a_tool(name: str, arguments: str) -> bool:
+    """Not a plain word: "Use English." is about something else."""
+    return "_" in name or arguments != "{}"
+
+
+def _use_named(prompt: Prompt, tool: str, arguments: str) -> Reply:
+    if prompt.calls:
+        return Reply(_told_result(prompt.calls[-1]))
+    if tool not in prompt.offered:
+        return Reply(phrases.no_tool(tool))
+    try:
+        given = json.loads(arguments)
+    except (ValueError, RecursionError) as error:
+        return Reply(f"That is not JSON: {error}")
+    if not isinstance(given, dict):
+        return Reply('That is no JSON object, such as `{"sides": 6}`.')
+    return Reply(calls=(PlannedCall(tool, given),))
 
 
 def _told_result(call: Call) -> str:
@@ -113,7 +134,8 @@ def _told_result(call: Call) -> str:
 def _quoted(text: str) -> str:
     """As a block of code, which nothing in the text can end."""
     fence = "`" * (max(map(len, re.findall("`+", text)), default=2) + 1)
-    return f"{fence}\n{text[:_SHOWN_CHARS]}\n{fence}"
+    shown = text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}… (cut)"
+    return f"{fence}\n{shown}\n{fence}"
 
 
 def _remember_input(statement: Statement) -> dict[str, str]:
