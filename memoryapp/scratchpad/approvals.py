@@ -130,13 +130,14 @@ def decide(
     if nonce is not None and not secrets.compare_digest(nonce.encode(), approval.nonce.encode()):
         raise ApprovalChangedError("This is not the call that waits for your word. Look at it again.")
     with transaction.atomic(durable=True):
-        decided = Approval.objects.filter(
-            id=approval.id,
-            status=Approval.Status.PENDING,
-            expires_at__gt=Now(),
-            run__status=Run.Status.RUNNING,
-            run__turn__status__in=("running", "waiting"),
-        ).update(
+        at_work = Run.objects.filter(
+            id=approval.run_id, status=Run.Status.RUNNING, turn__status__in=("running", "waiting")
+        )
+        # On the row's own columns alone: of two words at once, the second sees what the first has written.
+        pending = Approval.objects.filter(
+            id=approval.id, status=Approval.Status.PENDING, expires_at__gt=Now()
+        )
+        decided = at_work.exists() and pending.update(
             status=Approval.Status.APPROVED if approve else Approval.Status.DENIED,
             is_always=approve and always,
             reason="" if approve else " ".join(reason.split())[:REASON_MAX_CHARS],

@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-from pathlib import Path
 
 import psutil
 import pytest
@@ -16,6 +15,14 @@ from memoryapp.bench import faults, load, needles, report, runs, transcript
 from memoryapp.bench.report import Row
 from memoryapp.bench.scripted import ScriptedModel
 from tests.servers import hermetic_environment, throw_away_directory
+
+
+@pytest.fixture
+def place(monkeypatch):
+    """Where this test's bench keeps its things: others may be at theirs."""
+    with throw_away_directory() as directory:
+        monkeypatch.setattr(tempfile, "tempdir", str(directory))
+        yield directory
 
 
 def test_a_goal_is_the_most_a_figure_may_be():
@@ -55,11 +62,10 @@ def test_an_unknown_bench_is_told_which_there_are():
 
 
 @pytest.mark.stack
-def test_load_measures_a_real_installation_and_leaves_nothing_behind(monkeypatch):
+def test_load_measures_a_real_installation_and_leaves_nothing_behind(monkeypatch, place):
     monkeypatch.setattr(load, "WARM_UP_TURNS", 1)
     monkeypatch.setattr(load, "TURNS", 2)
     monkeypatch.setattr(load, "STREAMS", 3)
-    before = set(Path(tempfile.gettempdir()).glob("strata-bench-*"))
 
     rows = {row.name: row for row in load.run(lambda _: None)}
 
@@ -79,7 +85,7 @@ def test_load_measures_a_real_installation_and_leaves_nothing_behind(monkeypatch
     assert rows["database connections held by 3 open streams"].value == 0
     assert rows["of them broken"].value == 0
     assert not any("manage.py" in " ".join(child.cmdline()) for child in psutil.Process().children())
-    assert set(Path(tempfile.gettempdir()).glob("strata-bench-*")) == before
+    assert list(place.iterdir()) == []
 
 
 def test_without_its_data_set_the_transcript_bench_says_at_once_what_to_install(monkeypatch):
@@ -98,10 +104,9 @@ def test_the_scripted_model_refuses_what_does_not_fit_its_window_and_counts_it()
 
 
 @pytest.mark.stack
-def test_transcript_measures_growing_conversations_and_leaves_nothing_behind(monkeypatch):
+def test_transcript_measures_growing_conversations_and_leaves_nothing_behind(monkeypatch, place):
     sizes = {"short": 25, "long": 60, "scripted": 70, "small_talk": 100, "repeats": 3}
     monkeypatch.setattr(transcript, "SIZES", sizes)
-    before = set(Path(tempfile.gettempdir()).glob("strata-bench-*"))
 
     rows = {row.name.strip(): row for row in transcript.run(lambda _: None)}
 
@@ -115,16 +120,15 @@ def test_transcript_measures_growing_conversations_and_leaves_nothing_behind(mon
     assert rows["extractive: in the prompt or found by search"].is_met
     assert rows["extractive summaries in 100 turns of small talk"].value >= 5
     assert rows["requests larger than a model's window"].is_met
-    assert set(Path(tempfile.gettempdir()).glob("strata-bench-*")) == before
+    assert list(place.iterdir()) == []
 
 
 @pytest.mark.stack
-def test_runs_measures_steps_and_resuming_and_leaves_nothing_behind(monkeypatch):
+def test_runs_measures_steps_and_resuming_and_leaves_nothing_behind(monkeypatch, place):
     monkeypatch.setattr(runs, "SIZES", {"timed": [4], "weighed": [4, 8, 24], "repeats": 2})
     monkeypatch.setattr(runs, "KILLS", 1)
     monkeypatch.setattr(runs, "AT_ONCE", 4)
     monkeypatch.setattr(runs, "STEPS", 3)
-    before = set(Path(tempfile.gettempdir()).glob("strata-bench-*"))
 
     rows = {row.name.strip(): row for row in runs.run(lambda _: None)}
 
@@ -140,7 +144,7 @@ def test_runs_measures_steps_and_resuming_and_leaves_nothing_behind(monkeypatch)
     assert rows["ratio"].value > 1
     assert 0 < rows["kill -9 of the worker to the next request, p50"].value < runs.GOES_ON_WITHIN_S
     assert not any("manage.py" in " ".join(child.cmdline()) for child in psutil.Process().children())
-    assert set(Path(tempfile.gettempdir()).glob("strata-bench-*")) == before
+    assert list(place.iterdir()) == []
 
 
 def test_only_a_bench_of_repetitions_has_a_size():
@@ -149,10 +153,9 @@ def test_only_a_bench_of_repetitions_has_a_size():
 
 
 @pytest.mark.stack
-def test_faults_adds_up_what_held_and_leaves_nothing_behind(monkeypatch):
+def test_faults_adds_up_what_held_and_leaves_nothing_behind(monkeypatch, place):
     quick = ("too long, max_tokens, refusal", "redelivery")
     monkeypatch.setattr(faults, "FAULTS", [fault for fault in faults.FAULTS if fault.name in quick])
-    before = set(Path(tempfile.gettempdir()).glob("strata-bench-*"))
 
     rows = {row.name: row for row in faults.run(lambda _: None, size=2)}
 
@@ -161,7 +164,7 @@ def test_faults_adds_up_what_held_and_leaves_nothing_behind(monkeypatch):
     assert rows["all of it: injected faults"].value == 48
     assert [row.name for row in rows.values() if row.is_met is False] == []
     assert not any("celery" in " ".join(child.cmdline()) for child in psutil.Process().children())
-    assert set(Path(tempfile.gettempdir()).glob("strata-bench-*")) == before
+    assert list(place.iterdir()) == []
 
 
 @pytest.mark.stack
