@@ -10,7 +10,7 @@ from uuid import UUID
 
 from chat import events
 from chat.progress import Progress, usage_of
-from chat.waits import MustWait
+from chat.waits import LimitReachedError, MustWait
 from memoryapp.llm.base import ModelReply, Usage
 from memoryapp.nudges import AFTER_TURN, nudge
 from memoryapp.scratchpad import operations as scratchpad
@@ -18,10 +18,9 @@ from memoryapp.scratchpad import pad as pads
 from memoryapp.scratchpad import queries as runs
 from memoryapp.scratchpad.models import Run
 from memoryapp.scratchpad.operations import NOTHING_SPENT, Spending
-from memoryapp.transcript import operations as transcript
-from memoryapp.transcript import queries
+from memoryapp.transcript import claims, queries
+from memoryapp.transcript.claims import Claim
 from memoryapp.transcript.models import Turn
-from memoryapp.transcript.operations import Claim
 
 # How a reply ended when it did not end by itself, said at its end.
 CUT_SHORT = "*The reply was cut at the length limit.*"
@@ -38,8 +37,14 @@ def end_completed(progress: Progress, reply: ModelReply) -> None:
     if remark := REMARKS.get(reply.stop_reason):
         progress.say(f"\n\n{remark}" if progress.said.strip() else remark)
     if not progress.said.strip():
-        end_failed(claim, "", code="model_empty_reply", message="The model sent an empty reply. Try again.")
-    elif transcript.finish_turn(
+        end_failed(
+            claim,
+            "",
+            code="model_empty_reply",
+            message="The model sent an empty reply. Try again.",
+            progress=progress,
+        )
+    elif claims.finish_turn(
         claim,
         reply=progress.said,
         model=reply.model,
@@ -54,55 +59,52 @@ def end_completed(progress: Progress, reply: ModelReply) -> None:
         _tell(claim, Turn.Status.COMPLETED)
 
 
-def end_stopped_at_limit(progress: Progress, *, code: str, message: str) -> None:
+def end_stopped_at_limit(progress: Progress, limit: LimitReachedError) -> None:
     """End a turn whose run may go no further, with what it found and what it would have done next."""
     found = pads.told(progress.pad)
     if found:
         progress.say(f"\n\n{found}" if progress.said.strip() else found)
-    end_failed(progress.claim, progress.said, code=code, message=message, progress=progress)
+    end_failed(progress.claim, progress.said, code=limit.code, message=str(limit), progress=progress)
 
 
 def end_cancelled(claim: Claim, said: str, *, progress: Progress | None = None) -> None:
     """End a turn that someone stopped, with what was said until then."""
-    usage = progress.usage if progress else None
-    if transcript.fail_turn(
-        claim,
-        status=Turn.Status.CANCELLED,
-        partial_text=said,
-        usage=usage,
-        also=_closing(claim, Run.Status.CANCELLED, spending=_time_of(progress)),
-    ):
-        _tell(claim, Turn.Status.CANCELLED)
+    _end_early(claim, said, Turn.Status.CANCELLED, progress=progress)
 
 
 def end_failed(claim: Claim, said: str, *, code: str, message: str, progress: Progress | None = None) -> None:
     """End a turn that cannot be answered as things stand; its person sees the message and may try again."""
-    if transcript.fail_turn(
-        claim,
-        status=Turn.Status.FAILED,
-        partial_text=said,
-        code=code,
-        message=message,
-        usage=progress.usage if progress else None,
-        also=_closing(claim, Run.Status.FAILED, spending=_time_of(progress)),
-    ):
-        _tell(claim, Turn.Status.FAILED)
+    _end_early(claim, said, Turn.Status.FAILED, code=code, message=message, progress=progress)
 
 
 def end_interrupted(
     claim: Claim, said: str, *, message: str = "The server that was writing it stopped."
 ) -> None:
     """End a turn whose worker was lost after its reader had seen part of the reply."""
-    if transcript.fail_turn(
+    _end_early(claim, said, Turn.Status.INTERRUPTED, code="worker_lost", message=message)
+
+
+def _end_early(
+    claim: Claim,
+    said: str,
+    status: Turn.Status,
+    *,
+    code: str = "",
+    message: str = "",
+    progress: Progress | None = None,
+) -> None:
+    """``progress``: of the worker that ends it; without one the run's account says what it took."""
+    of_run = Run.Status.CANCELLED if status == Turn.Status.CANCELLED else Run.Status.FAILED
+    if claims.fail_turn(
         claim,
-        status=Turn.Status.INTERRUPTED,
+        status=status,
         partial_text=said,
-        code="worker_lost",
+        code=code,
         message=message,
-        usage=_usage_of(claim),
-        also=_closing(claim, Run.Status.FAILED),
+        usage=progress.usage if progress else _usage_of(claim),
+        also=_closing(claim, of_run, spending=progress.spending() if progress else NOTHING_SPENT),
     ):
-        _tell(claim, Turn.Status.INTERRUPTED)
+        _tell(claim, status)
 
 
 def end_waiting(progress: Progress, wait: MustWait) -> None:
@@ -115,7 +117,7 @@ def end_waiting(progress: Progress, wait: MustWait) -> None:
         end_handed_over(claim, progress)
         return
     _note_wait(progress, model_failures=wait.model_failures)
-    until = transcript.wait_turn(
+    until = claims.wait_turn(
         claim,
         reason=wait.reason,
         message=wait.message,
@@ -136,8 +138,8 @@ def end_waiting(progress: Progress, wait: MustWait) -> None:
 def go_on_when_decided(user_id: UUID, turn_id: UUID) -> None:
     """Let a turn go on of whose calls none waits for a word any more."""
     if not runs.pending_approvals(user_id).filter(run__turn=turn_id).exists():
-        with suppress(transcript.TurnNotWaitingError):  # not yet, or it was stopped
-            transcript.end_wait(user_id, turn_id, reasons=[Turn.WaitReason.APPROVAL])
+        with suppress(claims.TurnNotWaitingError):  # not yet, or it was stopped
+            claims.end_wait(user_id, turn_id, reasons=[Turn.WaitReason.APPROVAL])
 
 
 def end_handed_over(claim: Claim, progress: Progress | None) -> None:
@@ -148,12 +150,14 @@ def end_handed_over(claim: Claim, progress: Progress | None) -> None:
     if progress:
         _note_wait(progress, model_failures=progress.run.model_failures)
     said = progress.said if progress else ""
-    if not transcript.hand_back(claim, partial_text=said, counts=False):  # someone asked to stop meanwhile
+    if not claims.hand_back(claim, partial_text=said, counts=False):  # someone asked to stop meanwhile
         end_cancelled(claim, said, progress=progress)
 
 
 def _usage_of(claim: Claim) -> Usage | None:
     """What a lost worker left on the run's account."""
+    if not queries.exists(claim.turn_id):
+        return None
     turn = queries.turn_for_worker(claim.turn_id)
     run = runs.run_of_turn(turn.user_id, turn.id)
     return usage_of(run) if run else None
@@ -167,10 +171,6 @@ def _note_wait(progress: Progress, *, model_failures: int) -> None:
             active_ms=progress.active_ms,
             attempt=progress.claim.attempt,
         )
-
-
-def _time_of(progress: Progress | None) -> Spending:
-    return progress.spending() if progress else NOTHING_SPENT
 
 
 def close_stopped(turn: Turn) -> None:

@@ -16,9 +16,8 @@ from django.db import Error, connection
 from chat.draining import drain
 from memoryapp.conf import get_conf
 from memoryapp.llm.base import Cancellation
-from memoryapp.transcript import operations as transcript
-from memoryapp.transcript import queries
-from memoryapp.transcript.operations import Claim
+from memoryapp.transcript import claims, queries
+from memoryapp.transcript.claims import Claim
 
 logger = logging.getLogger(__name__)
 
@@ -84,7 +83,7 @@ class LeaseKeeper:
             if item.claim.turn_id in stopped or drain.is_overdue:
                 item.cancellation.set()
             if time.monotonic() >= item.renew_at:
-                if not transcript.renew_lease(item.claim, partial_text=item.partial_text()):
+                if not claims.renew_lease(item.claim, partial_text=item.partial_text()):
                     item.cancellation.set()
                 item.renew_at = self._next_renewal()
 

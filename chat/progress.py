@@ -15,8 +15,8 @@ from memoryapp.policies.trust import Origin
 from memoryapp.scratchpad.models import Run, Step
 from memoryapp.scratchpad.operations import Spending
 from memoryapp.scratchpad.pad import Pad
+from memoryapp.transcript.claims import Claim
 from memoryapp.transcript.models import Turn
-from memoryapp.transcript.operations import Claim
 
 
 @dataclass(slots=True)

@@ -16,8 +16,7 @@ from chat.endings import end_cancelled, end_interrupted
 from chat.window import messages_of, said_in
 from memoryapp.conf import get_conf
 from memoryapp.scratchpad import queries as runs
-from memoryapp.transcript import operations as transcript
-from memoryapp.transcript import queries
+from memoryapp.transcript import claims, queries
 from memoryapp.transcript.models import Turn
 
 logger = logging.getLogger(__name__)
@@ -35,7 +34,7 @@ def reap_turns() -> None:
             _take_over(turn_id)
         except Exception:  # one turn must not keep the others from being taken over
             logger.exception("Turn %s could not be taken over", turn_id)
-    transcript.wake_overdue()
+    claims.wake_overdue()
 
 
 def _reap_for_ever() -> None:
@@ -54,7 +53,7 @@ def _take_over(turn_id: UUID) -> None:
 
     What a checkpoint holds is said again by whoever goes on; words of a call that was not finished are not.
     """
-    claim = transcript.take_over(turn_id)
+    claim = claims.take_over(turn_id)
     if claim is None:
         return
     turn = queries.turn_for_worker(turn_id)
@@ -66,7 +65,7 @@ def _take_over(turn_id: UUID) -> None:
     elif turn.attempts_left == 0 or not _settled(turn).startswith(seen.strip()):
         end_interrupted(claim, seen)
     else:
-        transcript.hand_back(claim, partial_text=seen)
+        claims.hand_back(claim, partial_text=seen)
 
 
 def _settled(turn: Turn) -> str:

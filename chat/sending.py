@@ -14,7 +14,7 @@ from memoryapp.context import assembly
 from memoryapp.scratchpad import approvals
 from memoryapp.scratchpad import operations as scratchpad
 from memoryapp.scratchpad import queries as runs
-from memoryapp.transcript import branches, conversations, queries
+from memoryapp.transcript import branches, claims, conversations, queries
 from memoryapp.transcript import operations as transcript
 from memoryapp.transcript.models import Conversation, Turn
 
@@ -100,14 +100,14 @@ def go_on(user: User, turn_id: UUID) -> Turn:
     reasons = [Turn.WaitReason.MODEL, Turn.WaitReason.STUCK]
     if turn.wait_reason in reasons:
         _allow_more(turn)  # also as many tries of the model as before
-    return transcript.end_wait(user.id, turn_id, reasons=reasons)
+    return claims.end_wait(user.id, turn_id, reasons=reasons)
 
 
 def stop(user: User, turn_id: UUID) -> Turn:
     """Ask for a stop; a turn that no worker holds ends at once."""
     run = runs.run_of_turn(user.id, turn_id)
     usage = usage_of(run) if run else None
-    turn = transcript.request_stop(user.id, turn_id, usage=usage, also=close_stopped)
+    turn = claims.request_stop(user.id, turn_id, usage=usage, also=close_stopped)
     if turn.status == Turn.Status.CANCELLED:
         events.publish(turn_id, {"type": "end", "status": turn.status}, attempt=turn.attempt)
     return turn

@@ -20,7 +20,7 @@ from memoryapp.embeddings.registry import get_embedder
 from memoryapp.llm.registry import chat_limits
 from memoryapp.longterm import queries as memories
 from memoryapp.nudges import RUN_TURN, nudge
-from memoryapp.transcript import operations as transcript
+from memoryapp.transcript import claims
 
 logger = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ def run_turn(turn_id: str) -> None:
     if drain.has_begun:  # for those who stay: this worker consumes nothing any more
         nudge(RUN_TURN, UUID(turn_id))
         return
-    claim = transcript.claim_turn(UUID(turn_id))
+    claim = claims.claim_turn(UUID(turn_id))
     if claim:
         answer(claim)
 

@@ -10,7 +10,7 @@ from chat.draining import drain
 from chat.progress import Progress
 from chat.storable import storable
 from chat.tools import EFFECT_UNKNOWN, Outcome, Ready, denied, failed, judge, perform, replayed, unasked
-from chat.waits import HandOver, LimitReachedError, MustWait, over_limit
+from chat.waits import HandOver, LimitReachedError, MustWait
 from memoryapp.context.run_window import brief
 from memoryapp.llm.base import Text, ToolResult, ToolUse
 from memoryapp.llm.errors import Cancelled
@@ -62,7 +62,7 @@ def _require_leave(progress: Progress) -> None:
     if drain.has_begun:
         raise HandOver
     if progress.spent.seconds >= progress.limits.seconds:
-        raise LimitReachedError(over_limit(f"{progress.limits.seconds:,.0f} seconds of work"))
+        raise LimitReachedError(f"{progress.limits.seconds:,.0f} seconds of work")
 
 
 def _ask_first(progress: Progress, calls: tuple[ToolUse, ...]) -> dict[str, Approval]:

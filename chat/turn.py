@@ -53,8 +53,8 @@ from memoryapp.scratchpad import pad as pads
 from memoryapp.scratchpad import queries as runs
 from memoryapp.scratchpad.models import Step
 from memoryapp.transcript import queries
+from memoryapp.transcript.claims import Claim
 from memoryapp.transcript.models import Turn
-from memoryapp.transcript.operations import Claim
 
 logger = logging.getLogger(__name__)
 
@@ -97,7 +97,7 @@ def run_turn(claim: Claim) -> None:
             else:
                 end_cancelled(claim, work.said, progress=work.progress)
         except LimitReachedError as error:
-            end_stopped_at_limit(progress, code=error.code, message=str(error))
+            end_stopped_at_limit(progress, error)
         except MemoryAppError as error:
             end_failed(claim, work.said, code=error.code, message=str(error), progress=work.progress)
         except Exception:  # the edge of the worker: a defect ends the turn visibly
@@ -122,7 +122,11 @@ def _finish(progress: Progress, reply: ModelReply) -> None:
     except DatabaseError:  # what cannot be stored would be answered again and again
         logger.exception("The reply of turn %s was not stored", progress.claim.turn_id)
         end_failed(
-            progress.claim, "", code="reply_not_stored", message="The reply could not be stored. Try again."
+            progress.claim,
+            "",
+            code="reply_not_stored",
+            message="The reply could not be stored. Try again.",
+            progress=progress,
         )
 
 
@@ -208,7 +212,7 @@ def _pending_calls(window: ContextWindow) -> tuple[ToolUse, ...]:
 def _require_room(progress: Progress) -> None:
     limit = reached(progress.limits, progress.spent)
     if limit:
-        raise LimitReachedError(waits.over_limit(limit))
+        raise LimitReachedError(limit)
 
 
 def _require_progress(progress: Progress) -> None:

@@ -49,6 +49,7 @@ class ApprovalOut(Schema):
     arguments: dict[str, Any]
     why: str
     touches: str
+    source: str
     nonce: str
     expires_at: datetime
 
@@ -141,6 +142,7 @@ def _approval(approval: Approval) -> dict[str, object]:
         "arguments": approval.arguments,
         "why": approval.why,
         "touches": approval.touches,
+        "source": approval.source,
         "nonce": approval.nonce,
         "expires_at": approval.expires_at,
     }

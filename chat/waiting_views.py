@@ -22,8 +22,8 @@ from memoryapp.errors import MemoryAppError
 from memoryapp.scratchpad import approvals
 from memoryapp.scratchpad.approvals import REASON_MAX_CHARS, ApprovalChangedError, ApprovalClosedError
 from memoryapp.transcript import queries
+from memoryapp.transcript.claims import TurnNotWaitingError
 from memoryapp.transcript.models import Turn
-from memoryapp.transcript.operations import TurnNotWaitingError
 
 
 @login_required

@@ -30,9 +30,12 @@ class MustWait(Exception):
 
 
 class LimitReachedError(MemoryAppError):
-    """The run used up its steps, its tokens, its time or its money."""
+    """The run used up its steps, its tokens, its time or its money: ``limit``, in words."""
 
     code = "run_limit_reached"
+
+    def __init__(self, limit: str) -> None:
+        super().__init__(f"This took as much as one message may: the limit of {limit} is reached.")
 
 
 class HandOver(Exception):
@@ -42,7 +45,3 @@ class HandOver(Exception):
 def for_model(event: Retrying) -> MustWait:
     why = _WHY.get(event.reason, "The model failed")
     return MustWait(Turn.WaitReason.MODEL, f"{why}.", wait_s=event.wait_s, model_failures=event.attempt)
-
-
-def over_limit(limit: str) -> str:
-    return f"This took as much as one message may: the limit of {limit} is reached."

@@ -1,7 +1,7 @@
 """Conversations that have been going on: turns that ended, without a model that answered them."""
 
 from memoryapp.llm.base import Usage
-from memoryapp.transcript import operations as transcript
+from memoryapp.transcript import claims
 from memoryapp.transcript.models import Conversation, Turn
 from tests.turns import claim, fresh, post
 
@@ -13,7 +13,7 @@ def say(
     turn = post(conversation.user, text, conversation)
     held = claim(turn)
     if status == Turn.Status.COMPLETED:
-        transcript.finish_turn(held, reply=reply, model="m", usage=Usage())
+        claims.finish_turn(held, reply=reply, model="m", usage=Usage())
     else:
-        transcript.fail_turn(held, status=status, partial_text=reply)
+        claims.fail_turn(held, status=status, partial_text=reply)
     return fresh(turn)

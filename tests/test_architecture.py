@@ -58,7 +58,7 @@ def manager_uses() -> Iterator[tuple[Path, str]]:
 
 
 # Where a tier reads and writes its tables: its operations are in several files where there are many.
-WRITES = {"operations", "conversations", "branches", "summaries", "experiences", "approvals"}
+WRITES = {"operations", "conversations", "branches", "summaries", "experiences", "approvals", "claims"}
 OWN_FILES = {"queries", "search", "timeline", "models", *WRITES}
 
 

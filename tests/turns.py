@@ -21,10 +21,10 @@ from memoryapp.accounts.models import User
 from memoryapp.conf import get_conf
 from memoryapp.llm.registry import reset_chat_model
 from memoryapp.redis_client import redis_client
-from memoryapp.transcript import conversations, queries
+from memoryapp.transcript import claims, conversations, queries
 from memoryapp.transcript import operations as transcript
+from memoryapp.transcript.claims import Claim
 from memoryapp.transcript.models import Conversation, Message, Turn
-from memoryapp.transcript.operations import Claim
 from tests.modelserver import ModelServer
 
 # What a worker, its lease keeper and the test see of each other is what is committed.
@@ -85,7 +85,7 @@ def post(user: User, text: str, conversation: Conversation | None = None, *, key
 
 
 def claim(turn: Turn) -> Claim:
-    claimed = transcript.claim_turn(turn.id)
+    claimed = claims.claim_turn(turn.id)
     assert claimed is not None
     return claimed
 

@@ -7,7 +7,7 @@ from memoryapp.accounts.models import User
 from memoryapp.scratchpad import approvals
 from memoryapp.scratchpad import operations as scratchpad
 from memoryapp.scratchpad.models import Approval
-from memoryapp.transcript import operations as transcript
+from memoryapp.transcript import claims
 from memoryapp.transcript.models import Conversation, Turn
 from tests.turns import claim, fresh, post
 
@@ -43,9 +43,7 @@ def waiting(
             ),
             attempt=held.attempt,
         )
-    transcript.wait_turn(
-        held, reason=Turn.WaitReason(reason), message=message, wait_s=wait_s, partial_text=said
-    )
+    claims.wait_turn(held, reason=Turn.WaitReason(reason), message=message, wait_s=wait_s, partial_text=said)
     return fresh(turn)
 
 

@@ -26,7 +26,7 @@ from memoryapp.scratchpad.operations import StepRecord
 from memoryapp.scratchpad.pad import Pad
 from memoryapp.tooling import operations as tooling
 from memoryapp.tooling.models import McpServer
-from memoryapp.transcript import conversations, queries, summaries
+from memoryapp.transcript import claims, conversations, queries, summaries
 from memoryapp.transcript import operations as transcript
 from memoryapp.transcript.models import Message, Summary, Turn
 from memoryapp.transcript.summaries import NewSummary
@@ -140,7 +140,7 @@ def posted_turn(user: User, conversation_id: UUID, text: str = "Hello") -> Turn:
 def finished_turn(user: User, conversation_id: UUID, *, text: str, reply: str) -> Turn:
     """A turn with one step, answered."""
     turn = posted_turn(user, conversation_id, text)
-    claim = transcript.claim_turn(turn.id)
+    claim = claims.claim_turn(turn.id)
     assert claim
     run = scratchpad.open_run(user_id=user.id, turn_id=turn.id, goal=text, attempt=claim.attempt)
     step = StepRecord(
@@ -156,15 +156,15 @@ def finished_turn(user: User, conversation_id: UUID, *, text: str, reply: str) -
     scratchpad.record_step(run, step, pad=Pad(goal=text).with_done(reply), attempt=claim.attempt)
     scratchpad.close_run(turn.id, attempt=claim.attempt, status=Run.Status.COMPLETED)
     usage = Usage(input_tokens=10, output_tokens=5)
-    transcript.finish_turn(claim, reply=reply, model="offline", usage=usage)
+    claims.finish_turn(claim, reply=reply, model="offline", usage=usage)
     return queries.get_turn(user.id, turn.id)
 
 
 def failed_turn(user: User, conversation_id: UUID) -> Turn:
     turn = posted_turn(user, conversation_id)
-    claim = transcript.claim_turn(turn.id)
+    claim = claims.claim_turn(turn.id)
     assert claim
-    transcript.fail_turn(
+    claims.fail_turn(
         claim,
         status=Turn.Status.FAILED,
         partial_text="I was about to",

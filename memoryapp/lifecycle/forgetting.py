@@ -11,10 +11,9 @@ from memoryapp.errors import NotFoundError
 from memoryapp.longterm import experiences
 from memoryapp.longterm import operations as longterm
 from memoryapp.longterm.operations import Traces
-from memoryapp.scratchpad import approvals
 from memoryapp.scratchpad import operations as scratchpad
 from memoryapp.scratchpad import queries as runs
-from memoryapp.transcript import operations as transcript
+from memoryapp.transcript import claims
 from memoryapp.transcript.models import Turn
 
 # Lines of a pad are cut, and an experience is made of them: the beginning of a long text finds it there too.
@@ -32,12 +31,12 @@ def drop_run_records(traces: Traces, **_: object) -> None:
     run_ids = traces.run_ids.union(holding)
     experiences.drop(traces.user_id, run_ids=run_ids, texts=texts)
     scratchpad.drop_records(traces.user_id, run_ids)
-    for turn_id in approvals.empty_idle(traces.user_id, run_ids, forgotten=texts):
+    for turn_id in scratchpad.empty_idle(traces.user_id, run_ids, forgotten=texts):
         # After the commit: a turn's end locks the turn before its person, a forgetting has the person's lock.
         transaction.on_commit(partial(_wake, traces.user_id, turn_id))
 
 
 def _wake(user_id: UUID, turn_id: UUID) -> None:
     """What it waited for is gone."""
-    with suppress(transcript.TurnNotWaitingError, NotFoundError):
-        transcript.end_wait(user_id, turn_id, reasons=list(Turn.WaitReason))
+    with suppress(claims.TurnNotWaitingError, NotFoundError):
+        claims.end_wait(user_id, turn_id, reasons=list(Turn.WaitReason))

@@ -14,8 +14,9 @@ from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 from memoryapp.conf import get_conf
 from memoryapp.embeddings.base import EmbedderUnavailable
 from memoryapp.lifecycle import embedding, prompts
-from memoryapp.llm.base import Cancellation, Completed, ModelMessage, ModelRequest, Text, Usage
+from memoryapp.llm.base import Cancellation, ModelMessage, ModelRequest, Text, Usage
 from memoryapp.llm.errors import ModelError
+from memoryapp.llm.jobs import whole_reply
 from memoryapp.llm.registry import get_chat_model
 from memoryapp.longterm import experiences
 from memoryapp.longterm import queries as longterm
@@ -183,11 +184,8 @@ def _asked(run: Run, steps: Sequence[Step]) -> tuple[str, Usage]:
         tools=(),
         max_tokens=MAX_TOKENS,
     )
-    for event in get_chat_model().stream(request, Cancellation()):
-        if isinstance(event, Completed):
-            is_whole = event.reply.stop_reason == "end_turn"
-            return (event.reply.text if is_whole else ""), event.reply.usage
-    raise AssertionError
+    reply = whole_reply(request, Cancellation())
+    return (reply.text if reply.stop_reason == "end_turn" else ""), reply.usage
 
 
 def _told(step: Step) -> dict[str, str]:

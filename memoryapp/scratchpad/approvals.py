@@ -1,7 +1,7 @@
 """Asking a person before a tool runs. The word is good for the call as it was shown, once, and for a time."""
 
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -15,9 +15,8 @@ from django.db.models.functions import Now
 from memoryapp.conf import get_conf
 from memoryapp.errors import MemoryAppError, NotFoundError
 from memoryapp.scratchpad import queries
-from memoryapp.scratchpad.models import Approval, Checkpoint, Grant, Run, Step
+from memoryapp.scratchpad.models import Approval, Grant, Run
 from memoryapp.scratchpad.operations import fence
-from memoryapp.scratchpad.pad import Pad
 
 REASON_MAX_CHARS = 500
 _OPEN = (Approval.Status.PENDING, Approval.Status.APPROVED)
@@ -159,24 +158,6 @@ def decide(
 def withdraw(user_id: UUID, conversation_id: UUID, action: str) -> None:
     """Take an "always" back: the tool asks again."""
     Grant.objects.filter(user_id=user_id, conversation_id=conversation_id, action=action).delete()
-
-
-def empty_idle(user_id: UUID, run_ids: Iterable[UUID], *, forgotten: Iterable[str]) -> list[UUID]:
-    """Take all that was noted from those of these runs that no worker holds, within the caller's transaction.
-
-    Each is left with its bare goal, or with none when that holds a text that is ``forgotten``. Whoever takes it up
-    sees by the memory epoch that it was overtaken (``open_run``). Returns the ids of their turns.
-    """
-    runs = Run.objects.filter(user_id=user_id, id__in=list(run_ids), status=Run.Status.RUNNING)
-    # First the locks, then a look at the turns: a worker has claimed its turn before it takes up the run.
-    locked = list(runs.order_by("id").select_for_update(no_key=True).values_list("id", flat=True))
-    idle = Run.objects.filter(id__in=locked, turn__status__in=("queued", "waiting"))
-    idle.filter(queries.holding(forgotten, "goal")).update(goal="")
-    for run in idle:
-        for noted in (Step, Checkpoint, Approval):
-            noted.objects.filter(user_id=user_id, run=run).delete()
-        Run.objects.filter(id=run.id).update(pad=Pad(goal=run.goal).to_json())
-    return [run.turn_id for run in idle]
 
 
 def _end_of_patience() -> "ExpressionWrapper[CombinedExpression]":

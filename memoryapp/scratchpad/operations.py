@@ -17,6 +17,7 @@ from memoryapp.errors import MemoryAppError, NotFoundError
 from memoryapp.llm.base import Usage
 from memoryapp.policies.limits import Limits
 from memoryapp.policies.trust import Origin
+from memoryapp.scratchpad import queries
 from memoryapp.scratchpad.models import Approval, Checkpoint, Run, Step
 from memoryapp.scratchpad.pad import Pad
 
@@ -269,6 +270,22 @@ def drop_records(user_id: UUID, run_ids: Iterable[UUID]) -> None:
     ended.delete()
 
 
+def empty_idle(user_id: UUID, run_ids: Iterable[UUID], *, forgotten: Iterable[str]) -> list[UUID]:
+    """Take all that was noted from those of these runs that no worker holds, within the caller's transaction.
+
+    Each is left with its bare goal, or with none when that holds a text that is ``forgotten``. Whoever takes it up
+    sees by the memory epoch that it was overtaken (``open_run``). Returns the ids of their turns.
+    """
+    runs = Run.objects.filter(user_id=user_id, id__in=list(run_ids), status=Run.Status.RUNNING)
+    # First the locks, then a look at the turns: a worker has claimed its turn before it takes up the run.
+    locked = list(runs.order_by("id").select_for_update(no_key=True).values_list("id", flat=True))
+    idle = Run.objects.filter(id__in=locked, turn__status__in=("queued", "waiting"))
+    idle.filter(queries.holding(forgotten, "goal")).update(goal="")
+    for run in idle:
+        _drop_notes(run)
+    return [run.turn_id for run in idle]
+
+
 def drop_old_records(*, older_than_days: int) -> int:
     """Delete the records of runs that ended longer ago (the database's clock); returns how many runs."""
     with transaction.atomic(durable=True):
@@ -326,12 +343,15 @@ def _next_number(run: Run) -> int:
 
 
 def _start_over(run: Run, *, epoch: int) -> None:
-    Step.objects.filter(run=run).delete()
-    Checkpoint.objects.filter(run=run).delete()
-    Approval.objects.filter(run=run).delete()
-    Run.objects.filter(id=run.id).update(
-        pad=Pad(goal=run.goal).to_json(), memory_epoch=epoch, judged_from=0, model_failures=0
-    )
+    _drop_notes(run)
+    Run.objects.filter(id=run.id).update(memory_epoch=epoch, judged_from=0, model_failures=0)
+
+
+def _drop_notes(run: Run) -> None:
+    """All but the goal."""
+    for noted in (Step, Checkpoint, Approval):
+        noted.objects.filter(user_id=run.user_id, run=run).delete()
+    Run.objects.filter(id=run.id).update(pad=Pad(goal=run.goal).to_json())
 
 
 def _memory_epoch(user_id: UUID) -> int:

@@ -24,13 +24,6 @@ def runs(user_id: UUID) -> QuerySet[Run]:
     )
 
 
-def get_run(user_id: UUID, run_id: UUID) -> Run:
-    run = runs(user_id).filter(id=run_id).first()
-    if run is None:
-        raise NotFoundError("There is no such run, or its record has been dropped.")
-    return run
-
-
 def run_of_turn(user_id: UUID, turn_id: UUID) -> Run | None:
     of_turn = Run.objects.filter(user_id=user_id, turn_id=turn_id, turn__conversation__deleted_at=None)
     return of_turn.first()

@@ -40,6 +40,7 @@ def test_a_turn_that_asks_shows_each_call_with_all_that_a_decision_needs(api, al
         "arguments": NOTE,
         "why": SAID,
         "touches": "The shared notebook.",
+        "source": "strata-example-tool",
         "nonce": approval.nonce,
     }
 

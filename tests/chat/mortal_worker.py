@@ -13,7 +13,7 @@ from chat.turn import run_turn
 from memoryapp.redis_client import redis_client
 from memoryapp.tooling.base import Arguments, Tool, ToolContext, ToolOutput
 from memoryapp.transcript import queries
-from memoryapp.transcript.operations import Claim
+from memoryapp.transcript.claims import Claim
 from tests.chat.dying import mortal
 
 

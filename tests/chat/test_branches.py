@@ -7,8 +7,7 @@ import pytest
 from django.urls import reverse
 
 from chat import pages
-from memoryapp.transcript import operations as transcript
-from memoryapp.transcript import queries
+from memoryapp.transcript import claims, queries
 from memoryapp.transcript.models import Conversation, Summary, Turn
 from tests.transcript.branching import edited, said, shown, summarised, talk
 from tests.turns import claim, post
@@ -210,7 +209,7 @@ def test_a_live_turn_offers_no_changes(browser, alice):
 
 def test_only_the_last_of_the_failed_turns_is_tried_again_others_are_answered_again(browser, alice):
     failed = post(alice, "one")
-    transcript.fail_turn(claim(failed), status=Turn.Status.FAILED, partial_text="")
+    claims.fail_turn(claim(failed), status=Turn.Status.FAILED, partial_text="")
     before = page_of(browser, failed).content.decode()
     said(alice, "two", failed.conversation)
 

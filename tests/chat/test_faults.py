@@ -17,7 +17,7 @@ from chat import sending
 from chat.reaper import reap_turns
 from chat.turn import run_turn
 from memoryapp.scratchpad import queries as runs
-from memoryapp.transcript import operations as transcript
+from memoryapp.transcript import claims
 from memoryapp.transcript.models import Turn
 from tests.turns import COMMITTED, answer, ask, claim, expire_lease, fresh, post, published, reply_to
 
@@ -42,7 +42,7 @@ def test_a_worker_killed_before_its_reply_was_stored_leaves_it_as_shown(alice, m
     def die(*_args: Any, **_options: Any) -> None:
         raise Killed
 
-    monkeypatch.setattr(transcript, "finish_turn", die)
+    monkeypatch.setattr(claims, "finish_turn", die)
 
     ended = killed_while_answering(post(alice, "Hello"))
 
@@ -52,13 +52,13 @@ def test_a_worker_killed_before_its_reply_was_stored_leaves_it_as_shown(alice, m
 
 
 def test_a_worker_killed_after_its_reply_was_stored_leaves_no_run_at_work(alice, model, monkeypatch):
-    finish = transcript.finish_turn
+    finish = claims.finish_turn
 
-    def finish_and_die(held: transcript.Claim, **options: Any) -> None:
+    def finish_and_die(held: claims.Claim, **options: Any) -> None:
         finish(held, **options)
         raise Killed
 
-    monkeypatch.setattr(transcript, "finish_turn", finish_and_die)
+    monkeypatch.setattr(claims, "finish_turn", finish_and_die)
 
     ended = killed_while_answering(post(alice, "Hello"))
 
@@ -110,13 +110,13 @@ def reap() -> None:
 
 
 def test_a_stop_that_comes_with_the_end_changes_nothing(alice, model, monkeypatch):
-    finish = transcript.finish_turn
+    finish = claims.finish_turn
 
-    def stop_and_finish(held: transcript.Claim, **options: Any) -> bool:
+    def stop_and_finish(held: claims.Claim, **options: Any) -> bool:
         sending.stop(alice, held.turn_id)
         return finish(held, **options)
 
-    monkeypatch.setattr(transcript, "finish_turn", stop_and_finish)
+    monkeypatch.setattr(claims, "finish_turn", stop_and_finish)
 
     ended = ask(alice, "Hello")
 

@@ -8,7 +8,7 @@ from uuid6 import uuid7
 
 from chat import leases
 from chat.leases import LeaseKeeper
-from memoryapp.transcript.operations import Claim
+from memoryapp.transcript.claims import Claim
 
 
 @pytest.fixture

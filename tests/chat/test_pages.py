@@ -13,7 +13,7 @@ from memoryapp.llm.base import Usage
 from memoryapp.longterm import experiences
 from memoryapp.longterm import operations as longterm
 from memoryapp.scratchpad.models import Step
-from memoryapp.transcript import operations as transcript
+from memoryapp.transcript import claims
 from memoryapp.transcript.models import Turn
 from tests.inspector.test_experiences import learn
 from tests.inspector.test_runs import Working, kept_for
@@ -27,7 +27,7 @@ HTMX = {"HX-Request": "true"}
 
 def finished(user, text="hello", conversation=None):
     turn = post(user, text, conversation)
-    transcript.finish_turn(claim(turn), reply="hi", model="m", usage=Usage())
+    claims.finish_turn(claim(turn), reply="hi", model="m", usage=Usage())
     return turn
 
 

@@ -10,7 +10,7 @@ from memoryapp.redis_client import redis_client
 from memoryapp.scratchpad import operations as scratchpad
 from memoryapp.scratchpad import queries as runs
 from memoryapp.scratchpad.models import Checkpoint
-from memoryapp.transcript import operations as transcript
+from memoryapp.transcript import claims
 from memoryapp.transcript.models import Message
 from tests.chat.dying import Killed
 from tests.modelserver import calls, reply
@@ -123,7 +123,7 @@ def test_text_is_kept_from_the_database_when_redis_was_flushed(alice, model):
         patched.setattr(turn, "end_failed", lambda *_args, **_options: None)
         held = claim(posted)
         turn.run_turn(held)
-    transcript.renew_lease(held, partial_text="Half a")
+    claims.renew_lease(held, partial_text="Half a")
     redis_client().flushdb()
     expire_lease(posted)
 
@@ -149,7 +149,7 @@ def test_an_interrupted_turn_is_answered_when_tried_again(alice, model):
 def test_a_turn_that_someone_stopped_is_not_run_again(alice, model, monkeypatch):
     posted = post(alice, "Hello")
     lose_worker(posted, monkeypatch)
-    transcript.request_stop(alice.id, posted.id)
+    claims.request_stop(alice.id, posted.id)
 
     reap_turns()
 

@@ -5,8 +5,7 @@ import time
 import pytest
 
 from chat import sending
-from memoryapp.transcript import operations as transcript
-from memoryapp.transcript import queries
+from memoryapp.transcript import claims, queries
 from tests.modelserver import reply
 from tests.turns import (
     COMMITTED,
@@ -48,7 +47,7 @@ def test_a_queued_turn_ends_at_once_and_its_readers_are_told(alice, model):
 
     assert stopped.status == "cancelled"
     assert published(turn) == [{"type": "end", "status": "cancelled"}]
-    assert transcript.claim_turn(turn.id) is None
+    assert claims.claim_turn(turn.id) is None
 
 
 def test_a_stopped_turn_can_be_tried_again(alice, model):
@@ -71,7 +70,7 @@ def test_a_worker_that_was_taken_over_stops_and_leaves_the_turn_alone(alice, mod
     with answering(turn):
         model.wait_until_held("silence")
         expire_lease(turn)
-        taken = transcript.take_over(turn.id)
+        taken = claims.take_over(turn.id)
         model.wait_until_streams(0, timeout_s=5)
 
     now = fresh(turn)

@@ -12,7 +12,7 @@ from chat.tasks import run_turn
 from memoryapp.nudges import RUN_TURN
 from memoryapp.scratchpad import queries as runs
 from memoryapp.tooling.base import Arguments, Tool, ToolOutput
-from memoryapp.transcript import operations as transcript
+from memoryapp.transcript import claims
 from memoryapp.transcript.models import Turn
 from tests.modelserver import calls, fails, reply
 from tests.turns import (
@@ -69,7 +69,7 @@ def test_nobody_takes_it_up_before_its_time(alice, model):
     model.script(overloaded(retry_after="12"))
     turn = ask(alice, "Hello")
 
-    assert transcript.claim_turn(turn.id) is None
+    assert claims.claim_turn(turn.id) is None
 
 
 def test_it_goes_on_with_the_very_request(alice, model):
@@ -144,7 +144,7 @@ def test_the_conversations_next_message_waits_behind_it(alice, model):
     ask(alice, "Hello", conversation)
     following = post(alice, "And?", conversation)
 
-    assert transcript.claim_turn(following.id) is None
+    assert claims.claim_turn(following.id) is None
 
 
 def test_a_person_may_try_at_once(alice, model):
@@ -174,9 +174,7 @@ def test_a_stop_that_comes_with_the_wait_is_not_lost(alice, model):
     held = claim(turn)
     sending.stop(alice, turn.id)
 
-    until = transcript.wait_turn(
-        held, reason=Turn.WaitReason.MODEL, message="", wait_s=12, partial_text="Half"
-    )
+    until = claims.wait_turn(held, reason=Turn.WaitReason.MODEL, message="", wait_s=12, partial_text="Half")
 
     assert until is None
     assert fresh(turn).status == "running"  # the worker ends it, as it would have
@@ -185,7 +183,7 @@ def test_a_stop_that_comes_with_the_wait_is_not_lost(alice, model):
 def test_only_what_waits_can_be_told_to_go_on(alice, bob, model):
     turn = ask(alice, "Hello")
 
-    with pytest.raises(transcript.TurnNotWaitingError):
+    with pytest.raises(claims.TurnNotWaitingError):
         sending.go_on(alice, turn.id)
 
 

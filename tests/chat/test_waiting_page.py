@@ -10,7 +10,7 @@ from memoryapp.inspector.unseen import with_unseen_named
 from memoryapp.scratchpad import approvals
 from memoryapp.scratchpad import queries as scratchpad
 from memoryapp.scratchpad.models import Approval
-from memoryapp.transcript import operations as transcript
+from memoryapp.transcript import claims
 from memoryapp.transcript.models import Turn
 from tests.turns import claim, fresh, post
 from tests.waits import NOTE, SAID, asking, waiting
@@ -287,7 +287,7 @@ def test_the_lists_cost_the_same_however_many_chats_ask(browser, alice, django_a
 
 def test_a_turn_that_ended_at_a_limit_says_so_and_offers_to_go_on(browser, alice):
     turn = post(alice, "Hello")
-    transcript.fail_turn(
+    claims.fail_turn(
         claim(turn),
         status=Turn.Status.FAILED,
         partial_text="Found so far: two of three.",

@@ -13,6 +13,7 @@ from memoryapp.context.recall import NOTHING, recall
 from memoryapp.llm.base import ModelLimits, ModelMessage, Text, ToolResult, ToolUse, Usage
 from memoryapp.llm.messages_wire import encode_prompt
 from memoryapp.llm.tokens import estimate_request, estimate_text
+from memoryapp.transcript import claims
 from memoryapp.transcript import operations as transcript
 from memoryapp.transcript import queries as transcripts
 from memoryapp.transcript.models import Summary, Turn
@@ -162,7 +163,7 @@ def test_a_turn_that_did_not_end_well_keeps_its_place_and_roles_alternate(conver
 
 def test_a_turn_cancelled_while_it_waited_keeps_its_place(conversation):
     waiting = post(conversation.user, "first", conversation)
-    transcript.request_stop(conversation.user.id, waiting.id)
+    claims.request_stop(conversation.user.id, waiting.id)
 
     prompt = spoken(window(post(conversation.user, "second", conversation)))
 
@@ -316,7 +317,7 @@ def test_the_sections_name_every_token_of_the_prompt_once(conversation):
     say(conversation, "first " * 100, "fine " * 100)
     summarise(conversation, 1, "## Goal\n- " + "tea " * 200)
     merged = window(post(conversation.user, "second " * 50, conversation))
-    transcript.request_stop(conversation.user.id, Turn.objects.get(seq=2).id)
+    claims.request_stop(conversation.user.id, Turn.objects.get(seq=2).id)
     apart = window(post(conversation.user, "third " * 50, conversation))
 
     for opened in (merged, apart):
@@ -383,7 +384,7 @@ def test_the_identical_prefix_of_two_prompts_is_counted_in_tokens(conversation):
     for number in range(5):
         say(conversation, f"question {number} " + "word " * 50, "fine " * 50)
     one = window(post(conversation.user, "sixth", conversation))
-    transcript.request_stop(conversation.user.id, Turn.objects.get(seq=6).id)
+    claims.request_stop(conversation.user.id, Turn.objects.get(seq=6).id)
     other = window(post(conversation.user, "seventh", conversation))
 
     same = assembly.identical_prefix(one.chain(), other.chain())
@@ -427,6 +428,6 @@ def test_the_next_prompt_is_this_one_without_what_was_recalled_and_done(conversa
 
     following = worked.next_prompt_tokens("Where do I live?", "In Porto.", reported_tokens=reported)
 
-    transcript.finish_turn(claim(turn), reply="In Porto.", model="m", usage=Usage())
+    claims.finish_turn(claim(turn), reply="In Porto.", model="m", usage=Usage())
     actual = window(post(conversation.user, "x", conversation))
     assert following == pytest.approx(2 * estimate_request(actual.request()), rel=0.02)

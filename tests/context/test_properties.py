@@ -19,8 +19,7 @@ from memoryapp.lifecycle.compaction import compact, compact_after
 from memoryapp.llm.messages_wire import encode_prompt
 from memoryapp.llm.registry import get_chat_model
 from memoryapp.llm.tokens import estimate_request
-from memoryapp.transcript import branches, queries
-from memoryapp.transcript import operations as transcript
+from memoryapp.transcript import branches, claims, queries
 from memoryapp.transcript.models import Conversation, Message, Summary, Turn
 from memoryapp.transcript.summaries import pin_line
 from tests import turns
@@ -112,7 +111,7 @@ def done(conversation: Conversation, deed: Deed) -> None:
     elif deed.verb == "edit":
         turn = shown[deed.place % len(shown)]
         sibling, _ = branches.ask_anew(user, turn.id, idempotency_key=str(uuid4()), now=NOW, text=deed.text)
-        transcript.fail_turn(claim(sibling), status=Turn.Status.INTERRUPTED, partial_text=deed.reply)
+        claims.fail_turn(claim(sibling), status=Turn.Status.INTERRUPTED, partial_text=deed.reply)
 
 
 def compacted(conversation: Conversation, used_tokens: int | None = None) -> int:

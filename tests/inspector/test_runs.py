@@ -20,7 +20,7 @@ from memoryapp.scratchpad import operations as scratchpad
 from memoryapp.scratchpad.models import Approval, Checkpoint, Run, Step
 from memoryapp.scratchpad.operations import Spending, StepRecord
 from memoryapp.scratchpad.pad import Fact, Failure, Pad
-from memoryapp.transcript import operations as transcript
+from memoryapp.transcript import claims
 from memoryapp.transcript.models import Turn
 from tests.inspector.reading import words_of
 from tests.longterm.saying import remember_from
@@ -92,15 +92,15 @@ class Working:
         )
 
     def wait(self, reason=Turn.WaitReason.APPROVAL, message="Strata wants to send a mail."):
-        assert transcript.wait_turn(
+        assert claims.wait_turn(
             self.claim, reason=reason, message=message, wait_s=3600, partial_text="So far"
         )
 
     def end(self, status=Run.Status.COMPLETED):
         if status == Run.Status.COMPLETED:
-            transcript.finish_turn(self.claim, reply="Done.", model="m", usage=Usage())
+            claims.finish_turn(self.claim, reply="Done.", model="m", usage=Usage())
         else:
-            transcript.fail_turn(
+            claims.fail_turn(
                 self.claim,
                 status=Turn.Status(status),
                 partial_text="",

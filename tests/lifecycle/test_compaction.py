@@ -8,8 +8,7 @@ from memoryapp.lifecycle.compaction import Compacted, compact_after, summarise_a
 from memoryapp.lifecycle.models import LifecycleRun
 from memoryapp.lifecycle.tasks import after_turn, summarise_now
 from memoryapp.llm.tokens import estimate_text
-from memoryapp.transcript import operations as transcript
-from memoryapp.transcript import queries
+from memoryapp.transcript import claims, queries
 from memoryapp.transcript import summaries as transcript_summaries
 from memoryapp.transcript.models import Message, Summary, Turn
 from tests.modelserver import calls, fails, reply
@@ -288,7 +287,7 @@ def test_a_turn_that_ends_while_the_model_writes_is_told_after_the_summary(
 
     def end_a_turn_first(*args, **values):
         if fresh(late).status == Turn.Status.QUEUED:
-            transcript.fail_turn(claim(late), status=Turn.Status.CANCELLED, partial_text="")
+            claims.fail_turn(claim(late), status=Turn.Status.CANCELLED, partial_text="")
         return add_summary(*args, **values)
 
     monkeypatch.setattr(transcript_summaries, "add_summary", end_a_turn_first)

@@ -17,7 +17,7 @@ from memoryapp.scratchpad import operations as scratchpad
 from memoryapp.scratchpad.models import Approval, Checkpoint, Run, Step
 from memoryapp.scratchpad.operations import StepRecord
 from memoryapp.scratchpad.pad import Pad, from_json
-from memoryapp.transcript import operations as transcript
+from memoryapp.transcript import claims
 from memoryapp.transcript.models import Turn
 from tests.longterm.saying import live, remember
 from tests.turns import claim, fresh, post
@@ -85,7 +85,7 @@ def question(run: Run, **shown) -> None:
 
 def wait(run: Run) -> None:
     held = claim(run.turn)
-    transcript.wait_turn(held, reason=Turn.WaitReason.APPROVAL, message="", wait_s=3600, partial_text="")
+    claims.wait_turn(held, reason=Turn.WaitReason.APPROVAL, message="", wait_s=3600, partial_text="")
 
 
 def in_a_refusal(run: Run, text: str) -> None:

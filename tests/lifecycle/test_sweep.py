@@ -11,8 +11,7 @@ from memoryapp.errors import NotFoundError
 from memoryapp.lifecycle import tasks
 from memoryapp.lifecycle.models import LifecycleRun
 from memoryapp.llm.base import Usage
-from memoryapp.transcript import conversations, queries
-from memoryapp.transcript import operations as transcript
+from memoryapp.transcript import claims, conversations, queries
 from memoryapp.transcript.models import Conversation, Message
 from tests.talking import say
 from tests.turns import COMMITTED, at_once, claim, post, start
@@ -84,7 +83,7 @@ class TestConversations:
 
         tasks.sweep()
         during = remaining()
-        transcript.finish_turn(held, reply="hi", model="m", usage=Usage())
+        claims.finish_turn(held, reply="hi", model="m", usage=Usage())
         tasks.sweep()
 
         assert during == {temporary.id}

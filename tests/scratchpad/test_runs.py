@@ -10,7 +10,7 @@ from memoryapp.errors import NotFoundError
 from memoryapp.llm.base import Usage
 from memoryapp.policies.limits import Limits
 from memoryapp.scratchpad import operations as scratchpad
-from memoryapp.scratchpad import queries
+from memoryapp.scratchpad import queries, timeline
 from memoryapp.scratchpad.models import Checkpoint, Run, Step
 from memoryapp.scratchpad.operations import FencedOffError, Spending, StepRecord
 from memoryapp.scratchpad.pad import Pad, from_json
@@ -238,7 +238,7 @@ def test_bob_reads_and_deletes_nothing_of_alices_runs(alice, bob):
     record(run, "a")
     scratchpad.close_run(run.turn_id, attempt=1, status=Run.Status.COMPLETED)
 
-    for call in (queries.get_run, scratchpad.delete_run):
+    for call in (timeline.recorded_run, scratchpad.delete_run):
         for run_id in (run.id, uuid4()):
             with pytest.raises(NotFoundError):
                 call(bob.id, run_id)

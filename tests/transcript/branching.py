@@ -6,8 +6,7 @@ from django.utils import timezone
 
 from memoryapp.accounts.models import User
 from memoryapp.llm.base import Usage
-from memoryapp.transcript import branches, queries, summaries
-from memoryapp.transcript import operations as transcript
+from memoryapp.transcript import branches, claims, queries, summaries
 from memoryapp.transcript.models import Conversation, Message, Summary, Turn
 from memoryapp.transcript.summaries import NewSummary
 from tests.turns import claim, fresh, post
@@ -20,7 +19,7 @@ def said(user: User, text: str, conversation: Conversation | None = None) -> Tur
 
 def answered(turn: Turn, reply: str = "") -> Turn:
     text = queries.text_of(fresh(turn), Message.Role.USER)
-    transcript.finish_turn(claim(turn), reply=reply or f"{text}!", model="m", usage=Usage())
+    claims.finish_turn(claim(turn), reply=reply or f"{text}!", model="m", usage=Usage())
     return fresh(turn)
 
 

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from memoryapp.errors import NotFoundError
 from memoryapp.nudges import RUN_TURN
-from memoryapp.transcript import branches, queries
+from memoryapp.transcript import branches, claims, queries
 from memoryapp.transcript import operations as transcript
 from memoryapp.transcript.conversations import ReplyInProgressError
 from memoryapp.transcript.models import Conversation, Summary, Turn
@@ -124,7 +124,7 @@ def test_of_two_edits_and_a_message_at_once_the_branch_stays_whole(alice, nudges
 @COMMITTED
 def test_of_a_retry_and_an_edit_at_once_one_counts(alice, nudges):
     first = post(alice, "one")
-    transcript.fail_turn(claim(first), status=Turn.Status.FAILED, partial_text="on")
+    claims.fail_turn(claim(first), status=Turn.Status.FAILED, partial_text="on")
 
     def act(number):
         try:
@@ -315,7 +315,7 @@ def test_a_summary_of_what_is_edited_at_the_same_moment_is_not_used(alice, nudge
 
 def test_a_first_try_is_kept_beside_its_retry_and_before_it(alice):
     turn = post(alice, "one")
-    transcript.fail_turn(claim(turn), status=Turn.Status.FAILED, partial_text="half")
+    claims.fail_turn(claim(turn), status=Turn.Status.FAILED, partial_text="half")
 
     transcript.retry_turn(alice.id, turn.id)
     while_queued = queries.siblings(alice.id, [fresh(turn)])[turn.id]

@@ -4,23 +4,22 @@ import pytest
 
 from memoryapp.llm.base import Usage
 from memoryapp.nudges import RUN_TURN
-from memoryapp.transcript import conversations, queries
-from memoryapp.transcript import operations as transcript
+from memoryapp.transcript import claims, conversations, queries
 from memoryapp.transcript.models import Turn
 from tests.turns import COMMITTED, at_once, claim, expire_lease, fresh, post, reply_to, start
 
 
 def finish(held, reply="hi"):
-    return transcript.finish_turn(held, reply=reply, model="m", usage=Usage(input_tokens=3, output_tokens=2))
+    return claims.finish_turn(held, reply=reply, model="m", usage=Usage(input_tokens=3, output_tokens=2))
 
 
 @COMMITTED
 def test_of_eight_workers_one_gets_the_turn(alice, nudges):
     turn = post(alice, "hello")
 
-    claims = at_once(8, lambda _: transcript.claim_turn(turn.id))
+    claimed = at_once(8, lambda _: claims.claim_turn(turn.id))
 
-    assert len([held for held in claims if held]) == 1
+    assert len([held for held in claimed if held]) == 1
     assert fresh(turn).attempt == 1
 
 
@@ -30,8 +29,8 @@ def test_of_two_turns_claimed_at_once_only_the_first_runs(alice, nudges):
     turns = [post(alice, "one", conversation), post(alice, "two", conversation)]
 
     for _ in range(5):
-        claims = at_once(8, lambda number: transcript.claim_turn(turns[number % 2].id))
-        assert {held.turn_id for held in claims if held} <= {turns[0].id}
+        claimed = at_once(8, lambda number: claims.claim_turn(turns[number % 2].id))
+        assert {held.turn_id for held in claimed if held} <= {turns[0].id}
 
     assert Turn.objects.filter(status=Turn.Status.RUNNING).count() == 1
 
@@ -41,7 +40,7 @@ def test_a_claimed_turn_is_not_claimed_again(alice):
     turn = post(alice, "hello")
     claim(turn)
 
-    assert transcript.claim_turn(turn.id) is None
+    assert claims.claim_turn(turn.id) is None
 
 
 @pytest.mark.django_db
@@ -49,14 +48,14 @@ def test_an_unknown_turn_is_not_claimed(alice):
     turn = post(alice, "hello")
     conversations.delete_conversation(alice.id, turn.conversation_id)
 
-    assert transcript.claim_turn(turn.id) is None
+    assert claims.claim_turn(turn.id) is None
 
 
 @pytest.mark.django_db
 def test_conversations_do_not_wait_for_each_other(alice):
     claim(post(alice, "hello"))
 
-    assert transcript.claim_turn(post(alice, "hello").id)
+    assert claims.claim_turn(post(alice, "hello").id)
 
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
@@ -64,15 +63,15 @@ def test_the_next_turn_is_woken_when_the_one_before_it_ends(alice, nudges):
     conversation = start(alice)
     first, second, third = (post(alice, text, conversation) for text in ("one", "two", "three"))
     held = claim(first)
-    waiting = transcript.claim_turn(second.id)
+    waiting = claims.claim_turn(second.id)
     nudges.clear()
 
     finish(held)
 
     assert waiting is None
     assert nudges == [(RUN_TURN, second.id)]
-    assert transcript.claim_turn(third.id) is None
-    assert transcript.claim_turn(second.id)
+    assert claims.claim_turn(third.id) is None
+    assert claims.claim_turn(second.id)
 
 
 @pytest.mark.django_db
@@ -104,7 +103,7 @@ def test_renewing_keeps_the_partial_text_and_moves_the_lease(alice):
     held = claim(turn)
     expire_lease(turn)
 
-    assert transcript.renew_lease(held, partial_text="so far")
+    assert claims.renew_lease(held, partial_text="so far")
 
     assert fresh(turn).partial_text == "so far"
     assert queries.expired_leases() == []
@@ -115,14 +114,14 @@ def test_a_worker_that_lost_its_turn_changes_nothing(alice):
     turn = post(alice, "hello")
     stale = claim(turn)
     expire_lease(turn)
-    current = transcript.take_over(turn.id)
+    current = claims.take_over(turn.id)
     before = Turn.objects.filter(id=turn.id).values().get()
 
     refused = [
-        transcript.renew_lease(stale, partial_text="stale"),
+        claims.renew_lease(stale, partial_text="stale"),
         finish(stale, "stale"),
-        transcript.fail_turn(stale, status=Turn.Status.FAILED, partial_text="stale", code="x", message="x"),
-        transcript.hand_back(stale, partial_text=""),
+        claims.fail_turn(stale, status=Turn.Status.FAILED, partial_text="stale", code="x", message="x"),
+        claims.hand_back(stale, partial_text=""),
     ]
 
     assert refused == [False] * 4
@@ -138,7 +137,7 @@ def test_an_ended_turn_cannot_be_ended_again(alice):
     finish(held, "first")
 
     assert not finish(held, "second")
-    assert not transcript.fail_turn(held, status=Turn.Status.CANCELLED, partial_text="")
+    assert not claims.fail_turn(held, status=Turn.Status.CANCELLED, partial_text="")
 
     assert fresh(turn).status == "completed"
     assert reply_to(turn) == "first"
@@ -150,7 +149,7 @@ def test_a_live_lease_is_not_taken_over(alice):
     claim(turn)
 
     assert queries.expired_leases() == []
-    assert transcript.take_over(turn.id) is None
+    assert claims.take_over(turn.id) is None
 
 
 @COMMITTED
@@ -159,7 +158,7 @@ def test_of_four_reapers_one_takes_over(alice, nudges):
     claim(turn)
     expire_lease(turn)
 
-    taken = at_once(4, lambda _: transcript.take_over(turn.id))
+    taken = at_once(4, lambda _: claims.take_over(turn.id))
 
     assert [held.attempt for held in taken if held] == [2]
 
@@ -171,7 +170,7 @@ def test_a_turn_handed_back_is_queued_and_woken(alice, nudges):
     expire_lease(turn)
     nudges.clear()
 
-    assert transcript.hand_back(transcript.take_over(turn.id), partial_text="")
+    assert claims.hand_back(claims.take_over(turn.id), partial_text="")
 
     assert fresh(turn).status == "queued"
     assert nudges == [(RUN_TURN, turn.id)]
@@ -185,9 +184,9 @@ def test_attempts_are_bounded_until_a_person_asks_again(alice, configure):
     for _ in range(2):
         claim(turn)
         expire_lease(turn)
-        transcript.hand_back(transcript.take_over(turn.id), partial_text="")
+        claims.hand_back(claims.take_over(turn.id), partial_text="")
 
-    assert transcript.claim_turn(turn.id) is None
+    assert claims.claim_turn(turn.id) is None
     assert fresh(turn).attempts_left == 0
 
 
@@ -195,12 +194,12 @@ def test_attempts_are_bounded_until_a_person_asks_again(alice, configure):
 def test_a_queued_turn_whose_nudge_was_lost_is_woken_once_per_lease(alice, nudges):
     conversation = start(alice)
     first, second = post(alice, "one", conversation), post(alice, "two", conversation)
-    too_early = transcript.wake_overdue()
+    too_early = claims.wake_overdue()
     expire_lease(first)
     expire_lease(second)
     nudges.clear()
 
-    woken = [transcript.wake_overdue(), transcript.wake_overdue()]
+    woken = [claims.wake_overdue(), claims.wake_overdue()]
 
     assert too_early == 0
     assert woken == [1, 0]
@@ -213,11 +212,11 @@ def test_stopping_a_queued_turn_ends_it_and_wakes_the_next(alice, nudges):
     first, second = post(alice, "one", conversation), post(alice, "two", conversation)
     nudges.clear()
 
-    stopped = transcript.request_stop(alice.id, first.id)
+    stopped = claims.request_stop(alice.id, first.id)
 
     assert stopped.status == "cancelled"
     assert stopped.finished_at
-    assert transcript.claim_turn(first.id) is None
+    assert claims.claim_turn(first.id) is None
     assert nudges == [(RUN_TURN, second.id)]
 
 
@@ -226,11 +225,11 @@ def test_stopping_a_running_turn_asks_its_worker(alice):
     turn = post(alice, "hello")
     held = claim(turn)
 
-    stopped = transcript.request_stop(alice.id, turn.id)
+    stopped = claims.request_stop(alice.id, turn.id)
 
     assert stopped.status == "running"
     assert queries.is_stop_requested([turn.id]) == {turn.id}
-    assert transcript.fail_turn(held, status=Turn.Status.CANCELLED, partial_text="half")
+    assert claims.fail_turn(held, status=Turn.Status.CANCELLED, partial_text="half")
     assert reply_to(turn) == "half"
 
 
@@ -238,9 +237,9 @@ def test_stopping_a_running_turn_asks_its_worker(alice):
 def test_stopping_twice_keeps_the_first_time(alice):
     turn = post(alice, "hello")
     claim(turn)
-    first = transcript.request_stop(alice.id, turn.id).stop_requested_at
+    first = claims.request_stop(alice.id, turn.id).stop_requested_at
 
-    assert transcript.request_stop(alice.id, turn.id).stop_requested_at == first
+    assert claims.request_stop(alice.id, turn.id).stop_requested_at == first
 
 
 @pytest.mark.django_db
@@ -248,7 +247,7 @@ def test_stopping_a_finished_turn_leaves_it_as_it_is(alice):
     turn = post(alice, "hello")
     finish(claim(turn))
 
-    stopped = transcript.request_stop(alice.id, turn.id)
+    stopped = claims.request_stop(alice.id, turn.id)
 
     assert (stopped.status, stopped.stop_requested_at) == ("completed", None)
 
@@ -262,7 +261,7 @@ def test_stop_and_finish_at_the_same_moment_leave_one_end(alice, nudges, _time):
     def end(number):
         if number:
             return finish(held)
-        return transcript.fail_turn(held, status=Turn.Status.CANCELLED, partial_text="half")
+        return claims.fail_turn(held, status=Turn.Status.CANCELLED, partial_text="half")
 
     assert sorted(at_once(2, end)) == [False, True]
     assert reply_to(turn) == ("hi" if fresh(turn).status == "completed" else "half")

@@ -9,8 +9,7 @@ from memoryapp.context import assembly
 from memoryapp.errors import NotFoundError
 from memoryapp.lifecycle import compaction
 from memoryapp.llm.base import ModelLimits, ModelMessage, Text, Usage
-from memoryapp.transcript import branches, conversations, queries, summaries
-from memoryapp.transcript import operations as transcript
+from memoryapp.transcript import branches, claims, conversations, queries, summaries
 from memoryapp.transcript.conversations import ReplyInProgressError
 from memoryapp.transcript.models import Message, Summary, Turn
 from tests.turns import COMMITTED, NOW, at_once, post, start
@@ -27,9 +26,9 @@ def talk(user, conversation, number: int) -> None:
 
 def answer_queue(conversation) -> None:
     while turn_id := queries.next_queued(conversation.id):
-        claim = transcript.claim_turn(turn_id)
+        claim = claims.claim_turn(turn_id)
         if claim:
-            transcript.finish_turn(claim, reply=f"answer {PADDING}", model="m", usage=Usage())
+            claims.finish_turn(claim, reply=f"answer {PADDING}", model="m", usage=Usage())
 
 
 def compact(conversation) -> int:

@@ -6,8 +6,7 @@ import pytest
 
 from memoryapp.errors import InvalidInputError, NotFoundError
 from memoryapp.llm.base import Usage
-from memoryapp.transcript import conversations, queries
-from memoryapp.transcript import operations as transcript
+from memoryapp.transcript import claims, conversations, queries
 from memoryapp.transcript.models import Conversation, Message, Turn
 from tests.turns import NOW, claim, post, start
 
@@ -16,7 +15,7 @@ pytestmark = pytest.mark.django_db
 
 def finished(user, conversation, text, reply):
     turn = post(user, text, conversation)
-    transcript.finish_turn(claim(turn), reply=reply, model="m", usage=Usage())
+    claims.finish_turn(claim(turn), reply=reply, model="m", usage=Usage())
     return turn
 
 
@@ -87,7 +86,7 @@ def test_a_conversation_says_whether_something_runs_in_it(alice):
     turn = post(alice, "hello", conversation)
 
     before = queries.get_conversation(alice.id, conversation.id).is_running
-    transcript.finish_turn(claim(turn), reply="hi", model="m", usage=Usage())
+    claims.finish_turn(claim(turn), reply="hi", model="m", usage=Usage())
 
     assert before is True
     assert queries.get_conversation(alice.id, conversation.id).is_running is False
@@ -112,8 +111,8 @@ def test_a_failed_turn_is_spoken_with_the_part_that_was_shown(alice):
     conversation = start(alice)
     for status in (Turn.Status.FAILED, Turn.Status.INTERRUPTED, Turn.Status.CANCELLED):
         held = claim(post(alice, f"{status}?", conversation))
-        transcript.fail_turn(held, status=status, partial_text=f"half of {status}")
-    transcript.fail_turn(
+        claims.fail_turn(held, status=status, partial_text=f"half of {status}")
+    claims.fail_turn(
         claim(post(alice, "nothing came?", conversation)), status=Turn.Status.FAILED, partial_text=""
     )
 

@@ -10,7 +10,7 @@ from memoryapp.errors import NotFoundError
 from memoryapp.llm.base import Usage
 from memoryapp.scratchpad import operations as scratchpad
 from memoryapp.scratchpad.models import Run
-from memoryapp.transcript import branches, conversations, queries
+from memoryapp.transcript import branches, claims, conversations, queries
 from memoryapp.transcript import operations as transcript
 from memoryapp.transcript.models import Conversation, Message, Turn
 from tests.transcript.branching import said, shown, summarised, talk
@@ -69,8 +69,8 @@ def test_a_deletion_stops_what_is_being_answered(alice):
     assert queries.is_stop_requested([running.id]) == {running.id}
     stopped = Turn.objects.get(id=queued.id)
     assert (stopped.status, stopped.attempt) == ("cancelled", 1)
-    assert transcript.claim_turn(queued.id) is None
-    assert transcript.fail_turn(held, status=Turn.Status.CANCELLED, partial_text="on")
+    assert claims.claim_turn(queued.id) is None
+    assert claims.fail_turn(held, status=Turn.Status.CANCELLED, partial_text="on")
 
 
 def test_nothing_is_written_into_a_deleted_conversation(alice):
@@ -109,8 +109,8 @@ def test_a_worker_hears_that_its_turn_is_gone(alice):
     conversations.delete_conversation(alice.id, turn.conversation_id)
 
     assert queries.is_stop_requested([turn.id]) == {turn.id}
-    assert not transcript.renew_lease(held, partial_text="on")
-    assert not transcript.finish_turn(held, reply="late", model="m", usage=Usage())
+    assert not claims.renew_lease(held, partial_text="on")
+    assert not claims.finish_turn(held, reply="late", model="m", usage=Usage())
     assert not Message.objects.exists()
 
 

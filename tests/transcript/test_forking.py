@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from memoryapp.errors import NotFoundError
-from memoryapp.transcript import branches, conversations, queries, summaries
+from memoryapp.transcript import branches, claims, conversations, queries, summaries
 from memoryapp.transcript import operations as transcript
 from memoryapp.transcript.conversations import ReplyInProgressError
 from memoryapp.transcript.models import Conversation, Message, Turn
@@ -130,7 +130,7 @@ def test_what_is_being_answered_is_not_copied(alice):
     running = post(alice, "two", first.conversation)
     claim(running)
     cancelled = post(alice, "three", first.conversation)
-    transcript.request_stop(alice.id, cancelled.id)
+    claims.request_stop(alice.id, cancelled.id)
 
     for turn in (running, cancelled):
         with pytest.raises(ReplyInProgressError):

@@ -6,8 +6,8 @@ from django.utils import timezone
 from memoryapp.errors import NotFoundError
 from memoryapp.llm.base import Usage
 from memoryapp.nudges import RUN_TURN
+from memoryapp.transcript import claims, queries
 from memoryapp.transcript import operations as transcript
-from memoryapp.transcript import queries
 from memoryapp.transcript.models import Message, Turn
 from tests.turns import COMMITTED, NOW, at_once, claim, fresh, post, reply_to, start
 
@@ -176,6 +176,6 @@ def test_a_reply_of_more_different_words_than_an_index_holds_is_stored(alice):
     reply = " ".join(f"word{number}-part{number}" for number in range(60_000))
     turn = post(alice, "Hello")
 
-    transcript.finish_turn(claim(turn), reply=reply, model="m", usage=Usage())
+    claims.finish_turn(claim(turn), reply=reply, model="m", usage=Usage())
 
     assert reply_to(fresh(turn)) == reply

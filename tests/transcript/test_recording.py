@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from memoryapp.accounts.models import User
 from memoryapp.errors import NotFoundError
-from memoryapp.transcript import conversations, operations, queries
+from memoryapp.transcript import claims, conversations, operations, queries
 from memoryapp.transcript.models import Conversation, Turn
 
 LAST_YEAR = timezone.now() - timedelta(days=365)
@@ -38,7 +38,7 @@ def test_it_is_complete_and_dated_when_it_was_said(alice, conversation):
 def test_no_worker_can_claim_it(alice, conversation):
     turn = operations.record_turn(alice, conversation.id, **SAID)
 
-    assert operations.claim_turn(turn.id) is None
+    assert claims.claim_turn(turn.id) is None
     assert queries.overdue_in_queue() == []
 
 

@@ -5,17 +5,15 @@ import pytest
 from memoryapp.errors import NotFoundError
 from memoryapp.llm.base import Usage
 from memoryapp.nudges import RUN_TURN
+from memoryapp.transcript import claims, queries
 from memoryapp.transcript import operations as transcript
-from memoryapp.transcript import queries
 from memoryapp.transcript.models import Message, Turn
 from tests.turns import COMMITTED, at_once, claim, fresh, post, reply_to, start
 
 
 def ended(user, conversation=None, *, status=Turn.Status.FAILED, said="half a rep"):
     turn = post(user, "hello", conversation)
-    transcript.fail_turn(
-        claim(turn), status=status, partial_text=said, code="model_overloaded", message="Busy."
-    )
+    claims.fail_turn(claim(turn), status=status, partial_text=said, code="model_overloaded", message="Busy.")
     return turn
 
 
@@ -37,7 +35,7 @@ def test_a_retried_turn_has_one_reply_the_new_one(alice):
     turn = ended(alice)
     transcript.retry_turn(alice.id, turn.id)
 
-    transcript.finish_turn(claim(turn), reply="a whole reply", model="m", usage=Usage())
+    claims.finish_turn(claim(turn), reply="a whole reply", model="m", usage=Usage())
 
     assert [message.text for message in Message.objects.filter(turn=turn, role="assistant")] == [
         "a whole reply"
@@ -50,7 +48,7 @@ def test_a_retry_that_brings_nothing_keeps_what_was_there(alice):
     turn = ended(alice)
     transcript.retry_turn(alice.id, turn.id)
 
-    transcript.fail_turn(claim(turn), status=Turn.Status.FAILED, partial_text="")
+    claims.fail_turn(claim(turn), status=Turn.Status.FAILED, partial_text="")
 
     assert reply_to(turn) == "half a rep"
 
@@ -93,7 +91,7 @@ def test_what_is_live_or_answered_is_not_answered_again(alice, status, why):
     turn = post(alice, "hello")
     held = claim(turn) if status != "queued" else None
     if status == "completed":
-        transcript.finish_turn(held, reply="hi", model="m", usage=Usage())
+        claims.finish_turn(held, reply="hi", model="m", usage=Usage())
 
     with pytest.raises(transcript.TurnNotRetryableError, match=why):
         transcript.retry_turn(alice.id, turn.id)
@@ -105,8 +103,8 @@ def test_what_is_live_or_answered_is_not_answered_again(alice, status, why):
 def test_the_stop_of_an_earlier_attempt_does_not_stop_the_retry(alice):
     turn = post(alice, "hello")
     held = claim(turn)
-    transcript.request_stop(alice.id, turn.id)
-    transcript.fail_turn(held, status=Turn.Status.CANCELLED, partial_text="")
+    claims.request_stop(alice.id, turn.id)
+    claims.fail_turn(held, status=Turn.Status.CANCELLED, partial_text="")
 
     transcript.retry_turn(alice.id, turn.id)
 
@@ -117,7 +115,7 @@ def test_the_stop_of_an_earlier_attempt_does_not_stop_the_retry(alice):
 def test_bob_can_neither_stop_nor_retry_alices_turn(alice, bob):
     turn = ended(alice)
 
-    for attempt in (transcript.retry_turn, transcript.request_stop, queries.get_turn):
+    for attempt in (transcript.retry_turn, claims.request_stop, queries.get_turn):
         with pytest.raises(NotFoundError):
             attempt(bob.id, turn.id)
 

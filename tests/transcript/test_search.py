@@ -9,8 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from memoryapp.llm.base import Usage
-from memoryapp.transcript import conversations, queries
-from memoryapp.transcript import operations as transcript
+from memoryapp.transcript import claims, conversations, queries
 from memoryapp.transcript.search import FoundMessage, search_conversations, search_messages
 from tests.turns import claim, post, start
 
@@ -30,7 +29,7 @@ def found(user, words, limit=10, **options):
 
 
 def said_by_assistant(turn, text):
-    transcript.finish_turn(claim(turn), reply=text, model="m", usage=Usage())
+    claims.finish_turn(claim(turn), reply=text, model="m", usage=Usage())
 
 
 def test_other_forms_of_an_english_word_are_found_and_marked(alice):

@@ -8,8 +8,7 @@ from pydantic import ValidationError
 from memoryapp.errors import InvalidInputError, NotFoundError
 from memoryapp.llm.base import Usage
 from memoryapp.policies.trust import Origin
-from memoryapp.transcript import operations as transcript
-from memoryapp.transcript import queries
+from memoryapp.transcript import claims, queries
 from memoryapp.transcript.tools import (
     SEARCH_CONVERSATIONS,
     SearchConversationsArguments,
@@ -23,7 +22,7 @@ pytestmark = pytest.mark.django_db
 
 def said(user, text, reply, conversation):
     turn = post(user, text, conversation)
-    transcript.finish_turn(claim(turn), reply=reply, model="m", usage=Usage())
+    claims.finish_turn(claim(turn), reply=reply, model="m", usage=Usage())
     return turn
 
 
