@@ -34,7 +34,7 @@ def database(monkeypatch, configure):
     configure(STRATA_TURN_LEASE_S="2")
     monkeypatch.setattr(leases, "STOP_POLL_S", 0.01)
     monkeypatch.setattr(leases, "queries", fake)
-    monkeypatch.setattr(leases, "transcript", fake)
+    monkeypatch.setattr(leases, "claims", fake)
     monkeypatch.setattr(LeaseKeeper, "_next_renewal", staticmethod(lambda: 0.0))  # always due
     return fake
 
