@@ -13,6 +13,7 @@ class LifecycleRun(models.Model):
     class Job(models.TextChoices):
         EMBEDDING = "embedding"
         COMPACTION = "compaction"
+        EXTRACTION = "extraction"
         PROMOTION = "promotion"
         EXPIRY = "expiry"
         TITLE = "title"

@@ -12,15 +12,14 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
-from pgvector.django import VectorField
+from pgvector.django import HalfVectorField, VectorField
 from uuid6 import uuid7
 
-from memoryapp.policies.trust import Origin
+from memoryapp.policies.trust import ORIGINS, Origin
 
 MAX_DAYS = 36_500  # a century: dates stay within what Postgres and Python can add
 DAYS = (MinValueValidator(1), MaxValueValidator(MAX_DAYS))
 DAYS_OR_NONE = (MinValueValidator(0), MaxValueValidator(MAX_DAYS))
-ORIGINS = [(origin.value, origin.value.replace("_", " ").capitalize()) for origin in Origin]
 
 
 class Kind(models.Model):
@@ -169,7 +168,11 @@ class Memory(models.Model):
     origin = models.CharField(max_length=16, choices=ORIGINS)  # immutable: a trigger refuses changes
     confidence = models.FloatField()
     status = models.CharField(max_length=10, choices=Status, default=Status.ACTIVE)
+    # Shaped like an instruction to the assistant: for the person's eye, whoever said it.
+    is_flagged = models.BooleanField(default=False)
     said_at = models.DateTimeField()
+    # When what it tells of happened or will happen, where it says so; dates begin at the user's midnight.
+    happened_at = models.DateTimeField(null=True, blank=True)
     valid_from = models.DateTimeField()
     valid_to = models.DateTimeField(null=True, blank=True)
     recorded_at = models.DateTimeField(auto_now_add=True)
@@ -183,7 +186,9 @@ class Memory(models.Model):
     expires_at = models.DateTimeField(null=True, blank=True)
     is_kept = models.BooleanField(default=False)
     version = models.PositiveIntegerField(default=1)
-    embedding = VectorField(null=True, blank=True)  # no fixed dimension: models differ, rows say which
+    # As ``policies.terms`` packs them: by what words find it.
+    terms = models.BinaryField(default=b"")
+    embedding = HalfVectorField(null=True, blank=True)  # no fixed dimension: models differ, rows say which
     embedding_model = models.CharField(max_length=100, blank=True)
     # Bodies of several scripts: stemmed English, and the words as they stand.
     search_vector = models.GeneratedField(
@@ -285,6 +290,42 @@ class MemorySource(models.Model):
 
     def __str__(self) -> str:
         return f"source {self.id} of memory {self.memory_id}"
+
+
+class Feedback(models.Model):
+    """What a person said of a memory, once per reply that used it; ``policies.feedback`` says what it is worth."""
+
+    class Verdict(models.TextChoices):
+        CONFIRMED = "confirmed"
+        CORRECTED = "corrected"
+        WRONG = "wrong"
+        NOT_RELEVANT = "not_relevant"
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="feedback")
+    memory = models.ForeignKey(Memory, on_delete=models.CASCADE, related_name="feedback")
+    # The turn whose reply it is about; None: about the memory as such.
+    turn = models.ForeignKey(
+        "transcript.Turn", on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    verdict = models.CharField(max_length=12, choices=Verdict)
+    confidence_before = models.FloatField()
+    confidence_after = models.FloatField()
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        verbose_name_plural = "feedback"
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["user", "memory", "turn", "verdict"],
+                condition=~Q(turn=None),
+                name="feedback_once_per_reply",
+            ),
+        ]
+        indexes: ClassVar = [models.Index(fields=["memory", "created_at"], name="feedback_list")]
+
+    def __str__(self) -> str:
+        return f"feedback {self.id}"
 
 
 class ExperienceQuerySet(models.QuerySet["Experience"]):

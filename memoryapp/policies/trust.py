@@ -27,6 +27,10 @@ class Origin(StrEnum):
         return self.rank <= other.rank
 
 
+# For the columns that hold one: (value, label).
+ORIGINS = [(origin.value, origin.value.replace("_", " ").capitalize()) for origin in Origin]
+
+
 def weakest(origins: Iterable[Origin]) -> Origin:
     """The taint of a prompt: the weakest origin in it; ``USER_TYPED`` for an empty one."""
     return max(origins, key=lambda origin: origin.rank, default=Origin.USER_TYPED)

@@ -8,7 +8,10 @@ from django.contrib.postgres.search import SearchVectorField
 from django.db import models
 from django.db.models import F, Func, Q
 from django.db.models.functions import MD5
+from pgvector.django import HalfVectorField
 from uuid6 import uuid7
+
+from memoryapp.policies.trust import ORIGINS, Origin
 
 
 class Conversation(models.Model):
@@ -105,6 +108,8 @@ class Turn(models.Model):
     epoch_at_start = models.PositiveIntegerField(default=0)
     # What was streamed so far, written with every lease renewal, so that a crash keeps it.
     partial_text = models.TextField(blank=True)
+    # The weakest origin in any of its prompts: whoever reads its reply later reads that too.
+    taint = models.CharField(max_length=16, choices=ORIGINS, default=Origin.USER_TYPED)
     error_code = models.CharField(max_length=64, blank=True)
     error_message = models.CharField(max_length=500, blank=True)
     model = models.CharField(max_length=100, blank=True)
@@ -171,6 +176,10 @@ class Message(models.Model):
     turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="messages")
     role = models.CharField(max_length=9, choices=Role)
     text = models.TextField()
+    # Who said it, where that is not simply the user or the assistant: a person's name in an imported chat.
+    speaker = models.CharField(max_length=60, blank=True)
+    # When its statements were taken into long-term memory (None: not looked at yet); user messages only.
+    extracted_at = models.DateTimeField(null=True, blank=True)
     tokens = models.PositiveIntegerField(default=0)  # the local estimate, made when it was written
     created_at = models.DateTimeField(auto_now_add=True)
     # The words of any language, folded; made by a function of the database, so that queries fold alike.
@@ -188,6 +197,30 @@ class Message(models.Model):
 
     def __str__(self) -> str:
         return f"{self.role} message {self.id}"
+
+
+class MessageKey(models.Model):
+    """By what recall finds a message: its terms and its vector. Derived from the message: it can be made again."""
+
+    message = models.OneToOneField(Message, on_delete=models.CASCADE, primary_key=True, related_name="key")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="+")
+    # As ``policies.terms`` packs them: hashes, in the order of the text.
+    terms = models.BinaryField()
+    # As ``policies.dialogue`` packs them: what the text says about itself (a question, the first person, a time).
+    traits = models.PositiveSmallIntegerField(default=0)
+    words = models.PositiveIntegerField(default=0)
+    embedding = HalfVectorField(null=True, blank=True)  # no fixed dimension: models differ, rows say which
+    embedding_model = models.CharField(max_length=100, blank=True)
+
+    class Meta:
+        indexes: ClassVar = [
+            # The embedding backlog.
+            models.Index(fields=["message"], condition=Q(embedding=None), name="message_not_embedded"),
+        ]
+
+    def __str__(self) -> str:
+        return f"key of message {self.message_id}"
 
 
 class Summary(models.Model):
@@ -231,6 +264,8 @@ class Summary(models.Model):
     output_tokens = models.PositiveIntegerField(default=0)
     # Made from something that was forgotten since: unused until rebuilt.
     is_stale = models.BooleanField(default=False)
+    # The weakest origin in what it was made from.
+    taint = models.CharField(max_length=16, choices=ORIGINS, default=Origin.USER_TYPED)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
