@@ -19,7 +19,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from memoryapp.embeddings.base import Calibration, EmbedderUnavailable
+from memoryapp.embeddings import aiming
+from memoryapp.embeddings.aiming import Part
+from memoryapp.embeddings.base import Aim, Calibration, EmbedderUnavailable
 from memoryapp.embeddings.readable import readable
 from memoryapp.embeddings.wordpiece import WordPiece
 
@@ -28,6 +30,8 @@ Encode = Callable[[Sequence[str]], Matrix]
 
 MINILM_DIMENSIONS: Final = 384
 USE_DIMENSIONS: Final = 512
+# Of the pair's stored vectors; part of its name.
+STORED_MINILM_SHARE: Final = 0.4
 # The model was trained on at most 256 tokens; beyond, its positions mean nothing.
 _MINILM_MAX_TOKENS: Final = 256
 
@@ -91,12 +95,19 @@ class BundledEmbedder:
     """A local model, loaded once, on first use: a process that never embeds never pays for it."""
 
     def __init__(
-        self, *, model_id: str, dimensions: int, calibration: Calibration, load: Callable[[], Encode]
+        self,
+        *,
+        model_id: str,
+        dimensions: int,
+        calibration: Calibration,
+        load: Callable[[], Encode],
+        parts: Sequence[Part],
     ) -> None:
         self.model_id = model_id
         self.dimensions = dimensions
         self.calibration = calibration
         self._load = load
+        self._parts = parts
         self._lock = threading.Lock()
         self._encode: Encode | None = None
 
@@ -115,6 +126,9 @@ class BundledEmbedder:
         """These models read questions and statements alike."""
         return self.embed_passages(texts)
 
+    def aimed(self, vector: Sequence[float], *, at: Aim, language: str) -> list[float]:
+        return aiming.aimed(vector, self._parts, at=at, language=language)
+
     def _loaded(self) -> Encode:
         with self._lock:
             if self._encode is None:
@@ -129,8 +143,9 @@ def minilm(*, threads: int, batch_size: int) -> BundledEmbedder:
     return BundledEmbedder(
         model_id="all-MiniLM-L6-v2-int8",
         dimensions=MINILM_DIMENSIONS,
-        calibration=Calibration(bias=-2.23, dense=2.91, lexical=3.26),
+        calibration=Calibration(bias=-2.16, dense=4.12, lexical=4.13),
         load=partial(load_minilm, threads=threads, batch_size=batch_size),
+        parts=(Part("minilm", MINILM_DIMENSIONS),),
     )
 
 
@@ -138,8 +153,9 @@ def use(*, threads: int) -> BundledEmbedder:
     return BundledEmbedder(
         model_id="use-multilingual-v3",
         dimensions=USE_DIMENSIONS,
-        calibration=Calibration(bias=-5.22, dense=17.28, lexical=1.06),
+        calibration=Calibration(bias=-4.65, dense=18.09, lexical=2.0),
         load=partial(load_use, threads=threads),
+        parts=(Part("use", USE_DIMENSIONS),),
     )
 
 
@@ -148,8 +164,12 @@ def pair(*, threads: int, batch_size: int) -> BundledEmbedder:
     return BundledEmbedder(
         model_id="minilm-int8+use-v3@0.4",
         dimensions=MINILM_DIMENSIONS + USE_DIMENSIONS,
-        calibration=Calibration(bias=-4.56, dense=11.70, lexical=1.66),
-        load=partial(load_pair, threads=threads, batch_size=batch_size, minilm_share=0.4),
+        calibration=Calibration(bias=-4.86, dense=18.60, lexical=2.0),
+        load=partial(load_pair, threads=threads, batch_size=batch_size, minilm_share=STORED_MINILM_SHARE),
+        parts=(
+            Part("minilm", MINILM_DIMENSIONS, STORED_MINILM_SHARE),
+            Part("use", USE_DIMENSIONS, 1 - STORED_MINILM_SHARE),
+        ),
     )
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memoryapp.embeddings.base import Embedder
+from memoryapp.embeddings.base import Aim, Embedder
 
 TEXTS = [
     "I only drink green tea, never coffee.",
@@ -101,3 +101,15 @@ class EmbedderContract:
 
         for answer in answers:
             np.testing.assert_allclose(answer, expected, atol=1e-3)
+
+    @pytest.mark.parametrize("aim", Aim)
+    @pytest.mark.parametrize("language", ["en", "de", "zh", "xx"])
+    def test_an_aimed_question_has_bounded_inner_products_with_passages(self, embedder, aim, language):
+        (question,) = embedder.embed_queries(TEXTS[:1])
+
+        aimed = embedder.aimed(question, at=aim, language=language)
+
+        similarities = np.array(embedder.embed_passages(TEXTS)) @ aimed
+        assert len(aimed) == embedder.dimensions
+        assert np.isfinite(similarities).all()
+        assert (np.abs(similarities) < 1.5).all()

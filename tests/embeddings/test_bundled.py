@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from memoryapp.embeddings import bundled
-from memoryapp.embeddings.base import Calibration, EmbedderUnavailable
+from memoryapp.embeddings.base import Aim, Calibration, EmbedderUnavailable
 from tests.embeddings.contract import EmbedderContract
 
 ANY_CALIBRATION = Calibration(bias=0, dense=0, lexical=0)
@@ -54,6 +54,24 @@ class TestPair(EmbedderContract):
         )
 
         assert of_pair == pytest.approx(0.4 * of_minilm + 0.6 * of_use, abs=1e-4)
+
+    def test_english_dialogue_is_compared_by_minilm_alone(self, minilm, pair):
+        texts = ["I only drink green tea, never coffee.", "What do I usually drink?"]
+        fact, question = pair.embed_passages(texts)
+
+        similarity = np.dot(fact, pair.aimed(question, at=Aim.DIALOGUE, language="en"))
+
+        assert similarity == pytest.approx(np.dot(*np.array(minilm.embed_passages(texts))), abs=1e-4)
+
+    def test_what_all_texts_have_in_common_does_not_count(self, pair):
+        facts = ["Mein Hund heißt Bello.", "Ich wohne in Ulm.", "Me quitaron el apéndice.", "我儿子学游泳。"]
+        (question,) = pair.embed_queries(["Was ist die Hauptstadt von Frankreich?"])
+        passages = np.array(pair.embed_passages(facts))
+
+        plain, aimed = passages @ question, passages @ pair.aimed(question, at=Aim.FACTS, language="de")
+
+        assert aimed.max() < 0.2
+        assert aimed.max() < plain.max()
 
     def test_a_question_in_another_language_finds_its_fact(self, pair):
         facts = [
@@ -120,7 +138,7 @@ def test_failure_inside_the_model_is_unavailability_without_its_text():
         raise RuntimeError(f"cannot read {texts[0]}")
 
     embedder = bundled.BundledEmbedder(
-        model_id="broken", dimensions=1, calibration=ANY_CALIBRATION, load=lambda: encode
+        model_id="broken", dimensions=1, calibration=ANY_CALIBRATION, load=lambda: encode, parts=()
     )
 
     with pytest.raises(EmbedderUnavailable) as caught:
@@ -139,7 +157,7 @@ def test_model_is_loaded_on_first_use_and_once_for_all_threads():
         return lambda texts: np.ones((len(texts), 1), np.float32)
 
     embedder = bundled.BundledEmbedder(
-        model_id="counted", dimensions=1, calibration=ANY_CALIBRATION, load=load
+        model_id="counted", dimensions=1, calibration=ANY_CALIBRATION, load=load, parts=()
     )
     assert loads == []
 

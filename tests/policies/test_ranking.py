@@ -1,8 +1,15 @@
+import math
+
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryapp.policies.ranking import boost, pack, probability
+from memoryapp.embeddings.base import LEXICAL_ONLY, Calibration
+from memoryapp.policies.ranking import Facts, boost, pack, score_facts
+from memoryapp.policies.terms import packed, sought, terms
+
+CALIBRATION = Calibration(bias=-5, dense=18, lexical=2)
 
 ages = st.floats(-1_000, 1e6)
 half_lives = st.none() | st.integers(1, 10_000)
@@ -54,9 +61,51 @@ def test_nothing_is_left_out_that_would_have_fitted_in_its_turn(sizes, budget, m
         assert is_in == would_fit
 
 
-@given(st.floats(-10, 10), st.floats(0, 20), st.floats(0, 10), st.none() | st.floats(-1, 1), shares)
-def test_a_probability_is_one_and_grows_with_the_words_in_common(bias, dense, lexical, cosine, overlap):
-    found = probability(bias=bias, dense=dense, lexical=lexical, cosine=cosine, overlap=overlap)
+def facts(*statements, cosine=None):
+    found = [terms(statement) for statement in statements]
+    return Facts(
+        counts=np.array([len(one) for one in found], np.int32),
+        terms=np.frombuffer(b"".join(map(packed, found)), "<i4").astype(np.int32),
+        cosine=np.array([np.nan] * len(found) if cosine is None else cosine, np.float32),
+    )
 
-    assert 0 <= found <= 1
-    assert found >= probability(bias=bias, dense=dense, lexical=lexical, cosine=cosine, overlap=overlap / 2)
+
+def test_overlap_is_the_share_of_the_questions_words_and_rare_words_weigh_more():
+    known = facts(
+        "My dog is called Biscuit.", "My dog is a dachshund.", "My dog sleeps.", "I work as a nurse."
+    )
+
+    overlap = score_facts(sought("Is my dog a dachshund?"), known, CALIBRATION).overlap
+
+    assert overlap[1] == pytest.approx(1)
+    assert 0 < overlap[0] == overlap[2] < 0.5
+    assert overlap[3] == 0
+
+
+def test_meaning_and_words_both_raise_the_probability():
+    known = facts("My dog is ill.", "My cat is ill.", "My cat is ill.", cosine=[0.3, 0.3, 0.1])
+
+    probability = score_facts(sought("dog"), known, CALIBRATION).probability
+
+    assert probability[0] > probability[1] > probability[2]
+
+
+def test_a_fact_without_a_vector_is_judged_by_its_words_alone():
+    known = facts("My dog is ill.", "I work as a nurse.", cosine=[np.nan, 0.9])
+
+    probability = score_facts(sought("dog"), known, CALIBRATION).probability
+
+    assert probability[0] == pytest.approx(1 / (1 + math.exp(-(LEXICAL_ONLY.bias + LEXICAL_ONLY.lexical))))
+
+
+def test_nothing_known_or_nothing_asked_is_no_error():
+    assert len(score_facts(sought("dog"), facts(), CALIBRATION).probability) == 0
+    assert score_facts(sought("?"), facts("My dog is ill."), CALIBRATION).overlap.tolist() == [0]
+
+
+@given(st.lists(st.text(max_size=60), min_size=1, max_size=8), st.text(max_size=60))
+def test_overlap_and_probability_are_shares(statements, asked):
+    scores = score_facts(sought(asked), facts(*statements), CALIBRATION)
+
+    assert ((scores.overlap >= 0) & (scores.overlap <= 1 + ROUNDING)).all()
+    assert ((scores.probability >= 0) & (scores.probability <= 1)).all()
