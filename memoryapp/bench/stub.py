@@ -15,6 +15,7 @@ from queue import SimpleQueue
 from typing import Any
 
 _USAGE = {"input_tokens": 10, "output_tokens": 2}
+TOOL = "calculate"  # offered in every conversation, and to no background job
 _STEPS = re.compile(r"Take (\d+) steps")
 _START: dict[str, Any] = {
     "type": "message_start",
@@ -88,7 +89,7 @@ def _handler(stub: StubModel) -> type[BaseHTTPRequestHandler]:
             if not body:  # whoever asked was killed
                 return
             request = json.loads(body)
-            if "tools" in request:  # a title or a summary is asked for without, and at any time
+            if _is_of_a_turn(request):  # a title or what was learned is asked for at any time
                 stub.arrivals.put(time.monotonic())
             step = _next_step(request)
             if step:
@@ -131,13 +132,16 @@ def _next_step(request: dict[str, Any]) -> int:
     ]
     asked = _STEPS.search("\n".join(texts))
     taken = sum(message["role"] == "assistant" for message in request["messages"])
-    can = "tools" in request
-    return taken + 1 if can and asked and taken < int(asked[1]) else 0
+    return taken + 1 if _is_of_a_turn(request) and asked and taken < int(asked[1]) else 0
+
+
+def _is_of_a_turn(request: dict[str, Any]) -> bool:
+    return any(tool["name"] == TOOL for tool in request.get("tools", ()))
 
 
 def _call(step: int) -> Iterator[dict[str, Any]]:
-    """A call of a tool that is there in every conversation; no two of a run are equal."""
-    block = {"type": "tool_use", "id": f"toolu_{step}", "name": "calculate", "input": {}}
+    """A call of the tool; no two of a run are equal."""
+    block = {"type": "tool_use", "id": f"toolu_{step}", "name": TOOL, "input": {}}
     arguments = json.dumps({"expression": f"{step} * 7 + {step}"})
     yield _START
     yield {"type": "content_block_start", "index": 0, "content_block": block}

@@ -36,6 +36,7 @@ def run(say: Callable[[str], None]) -> list[Row]:
             "STRATA_CHEAP_MODEL": CHEAP_MODEL,
             "STRATA_MODEL_TITLES": "false",
             "STRATA_MODEL_EXPERIENCES": "false",
+            "STRATA_MODEL_EXTRACTION": "false",
             "STRATA_MODEL_SETTINGS": json.dumps(
                 {
                     name: {"window_tokens": tokens, "max_output_tokens": MAX_OUTPUT_TOKENS}

@@ -1,87 +1,103 @@
-"""Finding one user's memories by meaning and by words: an exact scan of that user's rows, never a shared index.
+"""One person's facts, as ``policies.ranking`` scores them: an exact scan of that person's rows, never a shared index.
 
 A shared approximate index filtered by user returned none of ten rows for small users; the exact scan is right by
-construction and takes milliseconds for thousands of rows.
+construction and takes milliseconds for thousands of rows (docs/adr/0004).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from uuid import UUID
 
-from django.db import connection
+import numpy as np
+from django.db.models import F, Q
 
-# Expects the index memory_list (user_id first). ``idf`` is BM25's (Robertson & Walker 1994), over the user's own
-# live rows; ``overlap`` is the idf-weighted share of the query's terms that a row holds, 0..1.
-SEARCH_MEMORIES = """
-WITH live AS MATERIALIZED (
-    SELECT m.id, m.search_vector,
-           CASE WHEN m.embedding_model = %(model_id)s AND %(embedding)s::text IS NOT NULL
-                THEN 1 - (m.embedding <=> %(embedding)s::vector) END AS cosine
-    FROM longterm_memory m
-    JOIN longterm_kind k ON k.id = m.kind_id
-    JOIN accounts_user u ON u.id = m.user_id
-    WHERE m.user_id = %(user_id)s AND m.status = 'active' AND m.confidence >= k.min_confidence
-      AND coalesce(memory_fades_at(m.affirmed_at, k.ttl_days, m.expires_at, m.is_kept, u.time_zone) > now(), true)
-), term AS (
-    SELECT lexeme FROM unnest(tsvector_to_array(to_tsvector('english', %(text)s))) AS lexeme
-), hit AS (
-    SELECT live.id, term.lexeme FROM live JOIN term ON term.lexeme = ANY (tsvector_to_array(live.search_vector))
-), weight AS (
-    -- A scalar, evaluated once: joined, the count would be taken again for every hit.
-    SELECT term.lexeme, ln(1 + ((SELECT count(*) FROM live) - count(hit.id) + 0.5) / (count(hit.id) + 0.5)) AS idf
-    FROM term LEFT JOIN hit USING (lexeme)
-    GROUP BY term.lexeme
-), overlap AS (
-    SELECT hit.id, sum(weight.idf) / (SELECT sum(idf) FROM weight) AS overlap
-    FROM hit JOIN weight USING (lexeme) GROUP BY hit.id
+from memoryapp import columns
+from memoryapp.longterm import queries
+from memoryapp.policies import terms as words
+from memoryapp.policies.ranking import Facts
+
+# Expects the index memory_list (user_id and status first). ``kept_since``: what ``memory_fades_at`` says, turned round
+# and asked once for each kind instead of for each row: a memory has not faded when it was affirmed on a day that is at
+# most ``ttl_days`` before today, by the person's calendar. In no order: none is needed.
+FACTS = """
+WITH rule AS MATERIALIZED (
+    SELECT kind.id, kind.min_confidence,
+           ((now() AT TIME ZONE person.time_zone)::date - kind.ttl_days)::timestamp AT TIME ZONE person.time_zone
+               AS kept_since
+    FROM longterm_kind kind, accounts_user person
+    WHERE person.id = %(user_id)s AND kind.subject = 'statement'
 )
-SELECT live.id, live.cosine, coalesce(overlap.overlap, 0)
-FROM live LEFT JOIN overlap USING (id)
-WHERE overlap.overlap > 0 OR live.cosine > %(min_cosine)s
-ORDER BY %(dense)s * coalesce(live.cosine, 0) + %(lexical)s * coalesce(overlap.overlap, 0) DESC, live.id
-LIMIT %(limit)s
+SELECT array_send(array_agg(memory.id)),
+       array_send(array_agg(length(memory.terms) / 4)),
+       string_agg(memory.terms, ''),
+       array_send(array_agg(coalesce(
+           CASE WHEN memory.embedding_model = %(model_id)s AND vector_dims(memory.embedding) = %(dimensions)s
+                THEN -(memory.embedding <#> %(embedding)s::halfvec) END, 'NaN')::real))
+FROM longterm_memory memory JOIN rule ON rule.id = memory.kind_id
+WHERE memory.user_id = %(user_id)s AND memory.status = 'active' AND memory.confidence >= rule.min_confidence
+  AND (memory.is_kept
+       OR memory.expires_at > now()
+       OR (memory.expires_at IS NULL AND (rule.kept_since IS NULL OR memory.affirmed_at >= rule.kept_since)))
 """
 
-MIN_COSINE = 0.05  # below this no model's score means anything; only trims the candidate list
+# A vector is of the words as they are now: of a memory that was changed since, it says nothing about the words then.
+# Expects the primary key, and memory_version_unique for the versions.
+COSINES_THEN = """
+SELECT array_send(array_agg(memory.id)), array_send(array_agg((-(memory.embedding <#> %(embedding)s::halfvec))::real))
+FROM longterm_memory memory
+WHERE memory.user_id = %(user_id)s AND memory.id = ANY (%(ids)s)
+  AND memory.embedding_model = %(model_id)s AND vector_dims(memory.embedding) = %(dimensions)s
+  AND NOT EXISTS (
+      SELECT FROM longterm_memoryversion version
+      WHERE version.user_id = memory.user_id AND version.memory_id = memory.id AND version.recorded_at > %(as_of)s)
+"""
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
-    """Arms of one candidate. ``cosine`` is None while the row has no vector of the asked model."""
+class Found:
+    """``ids``: in the order of ``facts``."""
 
-    memory_id: UUID
-    cosine: float | None
-    overlap: float
+    facts: Facts
+    ids: Sequence[UUID]
 
 
-def search_memories(
-    user_id: UUID,
-    text: str,
-    *,
-    embedding: list[float] | None,
-    model_id: str,
-    dense: float,
-    lexical: float,
-    limit: int,
-) -> list[Match]:
-    """Candidates among the user's live memories, best first by ``dense * cosine + lexical * overlap``.
+def facts(
+    user_id: UUID, *, embedding: list[float] | None, model_id: str, as_of: datetime | None = None
+) -> Found:
+    """The user's live memories that are sure enough for their kind, in no particular order.
 
-    Lexical only when ``embedding`` is None.
+    ``embedding``: of the question, so weighed that its inner product with a memory's vector is their similarity; what
+    has no vector of ``model_id`` has none. ``as_of``: what was known at that moment, in the words of then.
     """
-    parameters: dict[str, str | int | float | UUID | None] = {
+    parameters = {
         "user_id": user_id,
-        "text": text,
-        "embedding": None
-        if embedding is None
-        else "[" + ",".join(f"{value:.6f}" for value in embedding) + "]",
         "model_id": model_id,
-        "min_cosine": MIN_COSINE,
-        "dense": dense,
-        "lexical": lexical,
-        "limit": limit,
+        "dimensions": len(embedding or ()),
+        "embedding": columns.halfvec(embedding) if embedding else None,
     }
-    with connection.cursor() as cursor:
-        cursor.execute(SEARCH_MEMORIES, parameters)
-        return [
-            Match(row_id, None if cosine is None else float(cosine), float(overlap))
-            for row_id, cosine, overlap in cursor.fetchall()
-        ]
+    if as_of is not None:
+        return _known(user_id, as_of, parameters)
+    ids, counts, terms, cosine = columns.fetch(FACTS, parameters)
+    found = Facts(columns.ints(counts), columns.packed_terms(terms), columns.floats(cosine))
+    return Found(found, columns.ids(ids))
+
+
+def _known(user_id: UUID, as_of: datetime, parameters: dict[str, object]) -> Found:
+    then = queries.as_of(user_id, as_of).filter(Q(confidence_then__gte=F("kind__min_confidence")))
+    known = list(then.order_by("id").values_list("id", F("statement_then")))
+    cosines = _cosines_then([memory_id for memory_id, _ in known], as_of, parameters)
+    packed = [words.packed(words.terms(statement)) for _, statement in known]
+    found = Facts(
+        counts=np.array([len(terms) // 4 for terms in packed], np.int32),
+        terms=columns.packed_terms(b"".join(packed)),
+        cosine=np.array([cosines.get(memory_id, np.nan) for memory_id, _ in known], np.float32),
+    )
+    return Found(found, [memory_id for memory_id, _ in known])
+
+
+def _cosines_then(ids: list[UUID], as_of: datetime, parameters: dict[str, object]) -> dict[UUID, float]:
+    if parameters["embedding"] is None:
+        return {}
+    found, cosine = columns.fetch(COSINES_THEN, {**parameters, "ids": ids, "as_of": as_of})
+    return dict(zip(columns.ids(found), columns.floats(cosine).tolist(), strict=True))

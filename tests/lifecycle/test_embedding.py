@@ -1,6 +1,7 @@
 """Vectors come some seconds after a row is written; until then, and without an embedder, nothing is lost."""
 
 import json
+from itertools import count
 
 import pytest
 from celery import current_app
@@ -8,12 +9,15 @@ from celery import current_app
 from memoryapp.embeddings.base import EmbedderUnavailable
 from memoryapp.lifecycle import embedding
 from memoryapp.lifecycle.models import LifecycleRun
-from memoryapp.lifecycle.tasks import embed_memories, sweep
+from memoryapp.lifecycle.tasks import after_turn, embed_memories, sweep
 from memoryapp.longterm import operations as longterm
-from memoryapp.longterm.models import Memory
+from memoryapp.longterm.models import Memory, MemoryVersion
 from memoryapp.policies.trust import Origin
+from memoryapp.transcript.importing import Said, import_conversation
+from memoryapp.transcript.models import MessageKey
 from tests.longterm.saying import DAY, NOW, remember
-from tests.turns import COMMITTED
+from tests.talking import say
+from tests.turns import COMMITTED, start
 
 
 class CountingEmbedder:
@@ -50,6 +54,10 @@ def use(monkeypatch):
 def vectors() -> dict[str, tuple[float, str]]:
     rows = Memory.objects.exclude(embedding=None)
     return {row.statement: (float(row.embedding[0]), row.embedding_model) for row in rows}
+
+
+def said() -> dict[str, str]:
+    return dict(MessageKey.objects.values_list("message__text", "embedding_model"))
 
 
 def test_the_task_embeds_the_memory_it_is_given(alice, use):
@@ -137,13 +145,76 @@ def test_another_model_embeds_everything_anew(alice, use):
     assert vectors() == {"I like tea": (10.0, "large")}
 
 
-def test_the_backlog_is_worked_off_in_batches_oldest_first(alice, use):
-    for number in range(40):
+def test_a_sweep_embeds_the_oldest_and_leaves_the_rest_to_the_next(alice, use, monkeypatch):
+    monkeypatch.setattr(embedding, "BACKLOG_ROWS", 3)
+    monkeypatch.setattr(embedding, "BATCH", 2)
+    embedder = use(CountingEmbedder())
+    for number in range(4):
         remember(alice, f"ticket {number}")
 
-    assert embedding.embed_backlog() == 32
-    assert embedding.embed_backlog() == 8
+    assert embedding.embed_backlog() == 3
+    assert embedder.texts == ["ticket 0", "ticket 1", "ticket 2"]
+    assert embedding.embed_backlog() == 1
     assert embedding.embed_backlog() == 0
+
+
+def test_what_was_said_gets_its_vectors_after_its_turn(alice, use, nudges):
+    turn = say(start(alice), "I like tea", "Noted")
+    say(start(alice), "something else")
+
+    after_turn(str(turn.id))
+
+    assert said() == {"I like tea": "small", "Noted": "small", "something else": ""}
+
+
+def test_without_an_embedder_a_turn_goes_on_to_what_comes_after_and_the_sweep_makes_up_for_it(
+    alice, use, nudges, caplog
+):
+    use(NoEmbedder())
+    turn = say(start(alice), "I like tea")
+    after_turn(str(turn.id))
+    assert said() == {"I like tea": ""}
+    assert "tea" not in caplog.text
+
+    use(CountingEmbedder())
+    sweep()
+
+    assert said() == {"I like tea": "small"}
+
+
+def test_of_a_message_the_words_are_embedded_and_not_who_said_them(alice, use):
+    embedder = use(CountingEmbedder())
+    long = "I like tea. " * 1_000
+    import_conversation(alice, [Said(long, is_assistant=False, said_at=NOW, speaker="Anna")])
+
+    embedding.embed_backlog()
+
+    assert embedder.texts == [long[: embedding.EMBEDDED_CHARS]]
+
+
+def test_a_row_whose_words_change_all_the_time_does_not_hold_up_the_others(alice, use, monkeypatch):
+    monkeypatch.setattr(embedding, "BATCH", 1)
+    first = remember(alice, "ticket 1").memory
+    remember(alice, "ticket 2")
+    versions = count(1)
+
+    def edit():
+        version = next(versions)
+        longterm.edit(alice.id, first.id, version=version, now=NOW, statement=f"ticket 1, edit {version}")
+
+    use(CountingEmbedder(before=edit))
+
+    assert embedding.embed_backlog() == 1
+    assert list(vectors()) == ["ticket 2"]
+
+
+def test_messages_of_before_there_were_keys_get_keys_and_vectors_by_the_sweep(alice, use, nudges):
+    say(start(alice), "I like tea")
+    MessageKey.objects.all().delete()
+
+    sweep()
+
+    assert said() == {"I like tea": "small"}
 
 
 def test_the_log_counts_rows_and_a_sweep_that_did_nothing_leaves_no_line(alice, use):
@@ -209,7 +280,7 @@ def test_nor_does_a_broker_that_answers_nonsense_reach_who_sent_it(alice, monkey
 def test_nothing_is_sent_for_a_statement_that_was_not_kept(alice, monkeypatch):
     sent = []
     monkeypatch.setattr("memoryapp.nudges._send", lambda *call, **_: sent.append(call))
-    monkeypatch.setattr(longterm, "_write_version", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr(MemoryVersion.objects, "create", lambda **_: 1 / 0)
 
     with pytest.raises(ZeroDivisionError):
         remember(alice, "I like tea")

@@ -11,7 +11,9 @@ import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
 
-from memoryapp.bench import faults, load, needles, report, runs, transcript
+from memoryapp.accounts.models import User
+from memoryapp.bench import faults, load, needles, recall, report, runs, transcript
+from memoryapp.bench.installation import BenchFailedError
 from memoryapp.bench.report import Row
 from memoryapp.bench.scripted import ScriptedModel
 from tests.servers import hermetic_environment, throw_away_directory
@@ -56,7 +58,7 @@ def test_people_get_a_table_that_says_what_was_missed():
 
 def test_an_unknown_bench_is_told_which_there_are():
     with pytest.raises(
-        CommandError, match=r"There is no bench 'recal'\. There are: faults, load, runs, transcript\."
+        CommandError, match=r"There is no bench 'recal'\. There are: faults, load, recall, runs, transcript\."
     ):
         call_command("bench", "recal")
 
@@ -120,6 +122,28 @@ def test_transcript_measures_growing_conversations_and_leaves_nothing_behind(mon
     assert rows["extractive: in the prompt or found by search"].is_met
     assert rows["extractive summaries in 100 turns of small talk"].value >= 5
     assert rows["requests larger than a model's window"].is_met
+    assert list(place.iterdir()) == []
+
+
+def test_the_measuring_part_of_the_recall_bench_empties_no_database_in_use(alice):
+    with pytest.raises(BenchFailedError, match="in use"):
+        call_command("find_among_many")
+
+    assert User.objects.get() == alice
+
+
+@pytest.mark.stack
+def test_recall_measures_one_person_among_many_and_leaves_nothing_behind(monkeypatch, place):
+    sizes = {"rows": 2_000, "people": 4, "own": 300, "pool": 500, "repeats": 6}
+    monkeypatch.setattr(recall, "SIZES", sizes)
+
+    rows = {row.name.strip(): row for row in recall.run(lambda _: None)}
+
+    assert rows["facts"].value + rows["messages"].value == pytest.approx(2_000, abs=20)
+    assert rows["own rows among the 10 nearest, fewest"].is_met
+    assert rows["recall over 300 facts and 300 messages, p50"].value > 0
+    assert rows["ratio"].value > 0
+    assert rows["longterm_memory, with its indexes"].value > 1
     assert list(place.iterdir()) == []
 
 

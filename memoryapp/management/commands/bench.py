@@ -1,21 +1,20 @@
 """``manage.py bench NAME``: measure, on servers of its own, and leave nothing behind."""
 
-import signal
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from memoryapp.bench import faults, load, report, runs, transcript
+from memoryapp.bench import faults, load, recall, report, runs, transcript
 from memoryapp.bench.installation import BenchFailedError
 from memoryapp.bench.report import Row
+from memoryapp.management.ending import ending_in_order
 
 BENCHES: dict[str, Callable[[Callable[[str], None]], list[Row]]] = {
     "faults": faults.run,
     "load": load.run,
+    "recall": recall.run,
     "runs": runs.run,
     "transcript": transcript.run,
 }
@@ -44,18 +43,8 @@ class Command(BaseCommand):
             raise CommandError(f"The bench '{name}' has no size {size}.")
         bench = partial(faults.run, size=size) if name in REPEATED else BENCHES[name]
         try:
-            with _ending_in_order():
+            with ending_in_order():
                 rows = bench(self.stderr.write)
         except BenchFailedError as error:
             raise CommandError(str(error)) from error
         self.stdout.write(report.as_json(rows) if json else report.table(rows))
-
-
-@contextmanager
-def _ending_in_order() -> Iterator[None]:
-    """SIGTERM ends the bench like Ctrl-C does, so that its servers and its directory go with it."""
-    before = signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

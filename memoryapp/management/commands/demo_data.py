@@ -131,7 +131,7 @@ def _remember(fact: Fact, turn: Turn) -> bool:
                 source=longterm.Source(message.id, message.text),
             ),
         )
-        return remembered.outcome != Outcome.REINFORCED
+        return remembered.outcome not in {Outcome.REINFORCED, Outcome.IGNORED}
     return False
 
 

@@ -1,0 +1,26 @@
+"""``bench recall``: what finding something costs one person among many, and that nobody's rows starve another's.
+
+The measuring itself (``memoryapp.bench.finding``) runs in a process of its own on throw-away servers, because Django
+reads where its database is before any command runs.
+"""
+
+import json
+from collections.abc import Callable
+
+from memoryapp.bench.commands import manage
+from memoryapp.bench.installation import own_environment, throw_away_directory
+from memoryapp.bench.report import Row
+from memoryapp.embedded.servers import Servers
+
+SIZES: dict[str, int] = {}  # where they differ from memoryapp.bench.finding.Sizes
+
+
+def run(say: Callable[[str], None]) -> list[Row]:
+    with throw_away_directory() as directory, Servers(directory, is_durable=False) as servers:
+        environment = own_environment(directory) | {
+            "DATABASE_URL": servers.database_url,
+            "REDIS_URL": servers.redis_url,
+        }
+        manage(["migrate", "--verbosity", "0"], environment)
+        measured = manage(["find_among_many", "--sizes", json.dumps(SIZES)], environment, say=say)
+    return [Row(**row) for row in json.loads(measured)]
