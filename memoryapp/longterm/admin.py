@@ -6,7 +6,15 @@ from django.forms import Field, Textarea
 from django.http import HttpRequest
 
 from memoryapp.accounts.admin import RecordAdmin
-from memoryapp.longterm.models import Experience, Kind, Memory, MemorySource, MemoryVersion, Tombstone
+from memoryapp.longterm.models import (
+    Experience,
+    Feedback,
+    Kind,
+    Memory,
+    MemorySource,
+    MemoryVersion,
+    Tombstone,
+)
 
 
 @admin.register(Kind)
@@ -51,11 +59,12 @@ class MemoryAdmin(RecordAdmin):
         "status",
         "origin",
         "confidence",
+        "is_flagged",
         "version",
         "recorded_at",
         "affirmed_at",
     )
-    list_filter = ("kind", "status", "origin")
+    list_filter = ("kind", "status", "origin", "is_flagged")
     fields = (
         "user",
         "kind",
@@ -88,6 +97,13 @@ class MemoryVersionAdmin(RecordAdmin):
 class MemorySourceAdmin(RecordAdmin):
     list_display = ("id", "user", "memory", "origin", "outcome", "said_at")
     fields = ("user", "memory", "message", "origin", "outcome", "said_at")
+    readonly_fields = fields
+
+
+@admin.register(Feedback)
+class FeedbackAdmin(RecordAdmin):
+    list_display = ("id", "user", "memory", "verdict", "confidence_before", "confidence_after", "created_at")
+    fields = ("user", "memory", "turn", "verdict", "confidence_before", "confidence_after")
     readonly_fields = fields
 
 

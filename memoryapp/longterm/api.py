@@ -1,6 +1,8 @@
-"""REST: memories and their kinds. Searching them is the read path's (``context.api``)."""
+"""REST: memories. Searching them is the read path's (``context.api``), their kinds have routes of their own."""
 
+from dataclasses import asdict
 from datetime import datetime
+from typing import Literal
 from uuid import UUID
 
 from django.db.models import Q
@@ -10,14 +12,15 @@ from ninja import Field, Router, Schema, Status
 
 from memoryapp import rest
 from memoryapp.accounts.auth import caller_id
+from memoryapp.conf import get_conf
 from memoryapp.errors import InvalidInputError
-from memoryapp.longterm import operations, queries
+from memoryapp.longterm import feedback, operations, queries, withdrawal
 from memoryapp.longterm.models import Memory
+from memoryapp.policies.feedback import Verdict
 from memoryapp.policies.reconciliation import Outcome
 from memoryapp.policies.trust import Origin
 
 router = Router(tags=["memories"])
-kinds_router = Router(tags=["kinds"])
 
 SORTS: dict[str, tuple[str, str]] = {
     "newest": ("-recorded_at", "-id"),
@@ -40,7 +43,20 @@ class MemoryPatch(rest.Body):
     confidence: float | None = Field(None, ge=0, le=1)
 
 
+class VerdictIn(rest.Body):
+    verdict: Literal["confirmed", "wrong", "not_relevant"]
+    turn_id: UUID | None = Field(
+        None, description="The turn whose reply it is about; the same word counts once for it."
+    )
+
+
+class WithdrawalIn(rest.Body):
+    source_message_id: UUID
+
+
 class MemoryOut(Schema):
+    """``valid_from``, ``valid_to``: when it holds in the world. ``happened_at``: when what it tells of happens."""
+
     id: UUID
     statement: str
     kind: str
@@ -52,17 +68,42 @@ class MemoryOut(Schema):
     confidence: float
     version: int
     source_message_id: UUID | None
+    is_flagged: bool
     said_at: datetime
+    happened_at: datetime | None
     valid_from: datetime
     valid_to: datetime | None
     recorded_at: datetime
     affirmed_at: datetime
     expires_at: datetime | None
+    superseded_at: datetime | None
     superseded_by: UUID | None
 
 
 class RememberedOut(MemoryOut):
+    """``met``: the id of the known memory that decided the outcome, null when there was none."""
+
     outcome: str
+    met: UUID | None
+
+
+class WithdrawnOut(Schema):
+    """``outcome``: what the message had done. ``memory``: what holds now, null when nothing is left."""
+
+    outcome: str
+    memory: MemoryOut | None
+
+
+class QuotaOut(Schema):
+    """``used`` of ``limit`` memories; of those that wait, ``pending_today`` came in the last 24 hours."""
+
+    used: int
+    limit: int
+    waiting: int
+    pending_today: int
+    pending_limit: int
+    statement_max_chars: int
+    memories_per_turn: int
 
 
 class MemoryPage(Schema):
@@ -85,29 +126,6 @@ class VersionList(Schema):
     items: list[VersionOut]
 
 
-class KindOut(Schema):
-    slug: str
-    label: str
-    subject: str
-    shape: str
-    ttl_days: int | None
-    half_life_days: int | None
-    is_always_used: bool
-    min_confidence: float
-    needs_confirmation: bool
-    rationale: str
-
-
-class KindList(Schema):
-    items: list[KindOut]
-
-
-@kinds_router.get("", response={200: KindList, **rest.PROBLEMS})
-def list_kinds(request: HttpRequest) -> dict[str, object]:  # noqa: ARG001
-    """Every kind of fact with its lifetime and the reason for it."""
-    return {"items": list(queries.kinds())}
-
-
 @router.post("", response={200: RememberedOut, 201: RememberedOut, **rest.PROBLEMS})
 def create_memory(request: HttpRequest, body: MemoryIn) -> Status[dict[str, object]]:
     """201 for a new memory; 200 with the outcome when it met something already known."""
@@ -125,7 +143,8 @@ def create_memory(request: HttpRequest, body: MemoryIn) -> Status[dict[str, obje
     remembered = operations.remember(caller_id(request), candidate)
     memory = queries.get_memory(caller_id(request), remembered.memory.id)
     status = 201 if remembered.outcome == Outcome.ADDED else 200
-    return Status(status, {**memory_out(memory), "outcome": remembered.outcome})
+    out = {**memory_out(memory), "outcome": remembered.outcome, "met": remembered.met}
+    return Status(status, out)
 
 
 @router.get("", response={200: MemoryPage, **rest.PROBLEMS})
@@ -137,11 +156,15 @@ def list_memories(
     status: str = "active",
     origin: str = "",
     expires_before: datetime | None = None,
+    as_of: datetime | None = None,
     sort: str = "newest",
     cursor: str = "",
     limit: int = 50,
 ) -> dict[str, object]:
-    """``status``: active, pending, conflict, superseded, expired or any. ``sort``: newest, oldest or expires."""
+    """``status``: active, pending, conflict, superseded, expired or any. ``sort``: newest, oldest or expires.
+
+    ``as_of``, a time with its zone: what was known then, in the words of then; ``status`` does not apply.
+    """
     if sort not in SORTS:
         raise InvalidInputError(f"sort is one of {', '.join(SORTS)}.")
     if status not in {*Memory.Status.values, "expired", "any"}:
@@ -154,11 +177,23 @@ def list_memories(
         status=status,
         origin=origin,
         expires_before=expires_before,
+        known_at=_with_zone(as_of),
     )
     if sort == "expires":
         rows = rows.exclude(Q(fades_at=None))
     items, next_cursor = rest.page(rows, order=SORTS[sort], cursor=cursor, limit=limit)
     return {"items": [memory_out(memory) for memory in items], "next_cursor": next_cursor}
+
+
+@router.get("/quota", response={200: QuotaOut, **rest.PROBLEMS})
+def get_quota(request: HttpRequest) -> dict[str, object]:
+    """What memories take up, and how much they may."""
+    conf = get_conf()
+    return {
+        **asdict(queries.quota(caller_id(request))),
+        "statement_max_chars": conf.statement_max_chars,
+        "memories_per_turn": conf.memories_per_turn,
+    }
 
 
 @router.get("/{uuid:memory_id}", response={200: MemoryOut, **rest.PROBLEMS})
@@ -203,9 +238,40 @@ def list_versions(request: HttpRequest, memory_id: UUID) -> dict[str, object]:
     return {"items": list(queries.versions(memory))}
 
 
+@router.post(
+    "/{uuid:memory_id}/feedback",
+    response={200: MemoryOut, 409: rest.Problem, 412: rest.Problem, **rest.PROBLEMS},
+)
+def judge_memory(request: HttpRequest, memory_id: UUID, body: VerdictIn) -> dict[str, object]:
+    """``wrong`` sets it aside at once; ``confirmed`` affirms it, and brings back what was set aside.
+
+    With If-Match, only when it is still the version you read. What waits for its user is confirmed on its page only:
+    409 ``needs_confirmation``.
+    """
+    memory = feedback.give_feedback(
+        caller_id(request),
+        memory_id,
+        Verdict(body.verdict),
+        turn_id=body.turn_id,
+        now=timezone.now(),
+        version=rest.expected_version(request) if "If-Match" in request.headers else None,
+    )
+    return memory_out(memory)
+
+
+@router.post("/{uuid:memory_id}/withdraw", response={200: WithdrawnOut, 409: rest.Problem, **rest.PROBLEMS})
+def withdraw_memory(request: HttpRequest, memory_id: UUID, body: WithdrawalIn) -> dict[str, object]:
+    """Take back what one message did to it: the undo of what was just remembered."""
+    withdrawn = withdrawal.withdraw(
+        caller_id(request), memory_id, source_message_id=body.source_message_id, now=timezone.now()
+    )
+    memory = memory_out(withdrawn.memory) if withdrawn.memory else None
+    return {"outcome": withdrawn.outcome, "memory": memory}
+
+
 def memory_out(memory: Memory) -> dict[str, object]:
-    """``memory`` comes from a query with its kind and ``fades_at``."""
-    return {
+    """``memory`` comes from a query with its kind and ``fades_at``, or from one of the past, in the words of then."""
+    current = {
         "id": memory.id,
         "statement": memory.statement,
         "kind": memory.kind.slug,
@@ -217,11 +283,32 @@ def memory_out(memory: Memory) -> dict[str, object]:
         "confidence": memory.confidence,
         "version": memory.version,
         "source_message_id": memory.source_message_id,
+        "is_flagged": memory.is_flagged,
         "said_at": memory.said_at,
+        "happened_at": memory.happened_at,
         "valid_from": memory.valid_from,
         "valid_to": memory.valid_to,
         "recorded_at": memory.recorded_at,
         "affirmed_at": memory.affirmed_at,
         "expires_at": getattr(memory, "fades_at", None),
+        "superseded_at": memory.superseded_at,
         "superseded_by": memory.superseded_by_id,
     }
+    return {**current, **_then(memory)} if hasattr(memory, "statement_then") else current
+
+
+def _then(memory: Memory) -> dict[str, object]:
+    """What of it was otherwise then: it was live, and nobody knew what would replace it."""
+    return {
+        **{name: getattr(memory, f"{name}_then") for name in ("statement", "kind", "key", "confidence")},
+        "status": Memory.Status.ACTIVE,
+        "valid_to": None if memory.superseded_at else memory.valid_to,
+        "superseded_at": None,
+        "superseded_by": None,
+    }
+
+
+def _with_zone(moment: datetime | None) -> datetime | None:
+    if moment and moment.tzinfo is None:
+        raise InvalidInputError("as_of needs a time zone, for example 2026-03-01T12:00:00Z.")
+    return moment

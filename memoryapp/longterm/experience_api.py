@@ -49,12 +49,12 @@ def list_experiences(request: HttpRequest, cursor: str = "", limit: int = 50) ->
     """Newest first; also those that are too unsure to be recalled."""
     rows = queries.experiences(caller_id(request))
     items, next_cursor = rest.page(rows, order=("-recorded_at", "-id"), cursor=cursor, limit=limit)
-    return {"items": [_out(experience) for experience in items], "next_cursor": next_cursor}
+    return {"items": [experience_out(experience) for experience in items], "next_cursor": next_cursor}
 
 
 @router.get("/{uuid:experience_id}", response={200: ExperienceOut, **rest.PROBLEMS})
 def get_experience(request: HttpRequest, experience_id: UUID) -> dict[str, object]:
-    return _out(queries.get_experience(caller_id(request), experience_id))
+    return experience_out(queries.get_experience(caller_id(request), experience_id))
 
 
 @router.post(
@@ -65,7 +65,7 @@ def give_feedback(request: HttpRequest, experience_id: UUID, body: FeedbackIn) -
     experience = experiences.give_feedback(
         caller_id(request), experience_id, helped=body.helped, now=timezone.now()
     )
-    return _out(experience)
+    return experience_out(experience)
 
 
 @router.delete("/{uuid:experience_id}", response={204: None, **rest.PROBLEMS})
@@ -75,7 +75,7 @@ def forget_experience(request: HttpRequest, experience_id: UUID) -> Status[None]
     return Status(204, None)
 
 
-def _out(experience: Experience) -> dict[str, object]:
+def experience_out(experience: Experience) -> dict[str, object]:
     return {
         "id": experience.id,
         "goal": experience.goal,

@@ -5,8 +5,6 @@ from uuid import UUID
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
-from django.contrib.postgres.indexes import GinIndex
-from django.contrib.postgres.search import SearchVector, SearchVectorField
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
@@ -105,11 +103,27 @@ class Kind(models.Model):
             )
 
 
-def _fades_at(expires_at: models.Expression | F, is_kept: models.Expression | F) -> models.Func:
+def fading_at(ttl_days: int | None, *, subject: str) -> models.Func:
+    """When rows of this subject would fade if their kind had this lifetime."""
+    ttl = models.Value(ttl_days, output_field=models.IntegerField())
+    if subject == Kind.Subject.EXPERIENCE:
+        return _fades_at(_NEVER, _NOT_KEPT, ttl)
+    return _fades_at(F("expires_at"), F("is_kept"), ttl)
+
+
+_NEVER = models.Value(None, output_field=models.DateTimeField())
+_NOT_KEPT = models.Value(value=False)
+
+
+def _fades_at(
+    expires_at: models.Expression | F,
+    is_kept: models.Expression | F,
+    ttl_days: models.Expression | F | None = None,
+) -> models.Func:
     """Of a row with ``affirmed_at``, a kind and a user."""
     return models.Func(
         F("affirmed_at"),
-        F("kind__ttl_days"),
+        ttl_days or F("kind__ttl_days"),
         expires_at,
         is_kept,
         F("user__time_zone"),
@@ -190,12 +204,6 @@ class Memory(models.Model):
     terms = models.BinaryField(default=b"")
     embedding = HalfVectorField(null=True, blank=True)  # no fixed dimension: models differ, rows say which
     embedding_model = models.CharField(max_length=100, blank=True)
-    # Bodies of several scripts: stemmed English, and the words as they stand.
-    search_vector = models.GeneratedField(
-        expression=SearchVector("statement", config="english"),
-        output_field=SearchVectorField(),
-        db_persist=True,
-    )
 
     objects = MemoryQuerySet.as_manager()
 
@@ -221,9 +229,8 @@ class Memory(models.Model):
         indexes: ClassVar = [
             # Every read starts from the user; the exact per-user scan of recall needs nothing more.
             models.Index(fields=["user", "status", "-recorded_at", "-id"], name="memory_list"),
-            GinIndex(fields=["search_vector"], name="memory_search"),
-            # The embedding backlog.
-            models.Index(fields=["id"], condition=Q(embedding=None), name="memory_not_embedded"),
+            # The embedding backlog: what is not of the current model, few rows whatever the table's size.
+            models.Index(fields=["embedding_model", "id"], name="memory_model"),
         ]
 
     def __str__(self) -> str:
@@ -334,8 +341,7 @@ class ExperienceQuerySet(models.QuerySet["Experience"]):
 
     def with_expiry(self) -> "ExperienceQuerySet":
         """Adds ``fades_at``; an experience follows its kind, nobody keeps one or gives it a date."""
-        never = models.Value(None, output_field=models.DateTimeField())
-        return self.annotate(fades_at=_fades_at(never, models.Value(value=False)))
+        return self.annotate(fades_at=_fades_at(_NEVER, _NOT_KEPT))
 
     def unfaded(self) -> "ExperienceQuerySet":
         return self.with_expiry().filter(Q(fades_at=None) | Q(fades_at__gt=Now()))
@@ -397,8 +403,7 @@ class Experience(models.Model):
         ]
         indexes: ClassVar = [
             models.Index(fields=["user", "-recorded_at", "-id"], name="experience_list"),
-            # The embedding backlog.
-            models.Index(fields=["id"], condition=Q(embedding=None), name="experience_not_embedded"),
+            models.Index(fields=["embedding_model", "id"], name="experience_model"),  # as above
         ]
 
     def __str__(self) -> str:

@@ -7,12 +7,27 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from django.db.models import Case, Count, Exists, F, FloatField, Prefetch, Q, QuerySet, Value, When
-from django.db.models.functions import Now
+from django.db.models import (
+    Case,
+    Count,
+    Exists,
+    F,
+    FloatField,
+    OuterRef,
+    Prefetch,
+    Q,
+    QuerySet,
+    Subquery,
+    Value,
+    When,
+)
+from django.db.models.functions import Coalesce, Now
 from pgvector.django import CosineDistance
 
 from memoryapp.accounts.models import User
+from memoryapp.conf import get_conf
 from memoryapp.errors import InvalidInputError, NotFoundError
+from memoryapp.longterm import neighbours
 from memoryapp.longterm.models import (
     Experience,
     ExperienceQuerySet,
@@ -23,8 +38,10 @@ from memoryapp.longterm.models import (
     MemoryVersion,
     Tombstone,
 )
+from memoryapp.policies.likeness import essence
 from memoryapp.policies.reconciliation import normalise
 
+CONFIRMED = "confirmed"  # the reason of a version by which what waited became live
 WAITING = (Memory.Status.PENDING, Memory.Status.CONFLICT)  # for their person's word
 
 
@@ -34,6 +51,17 @@ class Holdings:
 
     memories: bool
     experiences: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """What a person's memories take up, and how much they may."""
+
+    used: int
+    limit: int
+    waiting: int
+    pending_today: int
+    pending_limit: int
 
 
 def kinds() -> QuerySet[Kind]:
@@ -68,6 +96,38 @@ def statement_digest(forgetting_key: bytes | memoryview, statement: str) -> str:
     return hmac.new(bytes(forgetting_key), normalise(statement).encode(), hashlib.sha256).hexdigest()
 
 
+def digests(forgetting_key: bytes | memoryview, statement: str) -> set[str]:
+    """Of the statement, and of everything that says the same in other words: what a tombstone keeps out."""
+    return {
+        statement_digest(forgetting_key, statement),
+        statement_digest(forgetting_key, f"same as {essence(statement).text}"),
+    }
+
+
+def place_digest(forgetting_key: bytes | memoryview, message_id: UUID, quote: str) -> str:
+    """Of these words of one message, whatever is made of them."""
+    return statement_digest(forgetting_key, f"{message_id} {quote}")
+
+
+def turn_digest(forgetting_key: bytes | memoryview, turn_id: UUID) -> str:
+    """Of a whole turn in which something was said that is forgotten, whatever the words."""
+    return statement_digest(forgetting_key, f"turn {turn_id}")
+
+
+def turns_of(user_id: UUID, rows: MemoryQuerySet) -> list[UUID]:
+    """In which these memories were said."""
+    said = MemorySource.objects.filter(user_id=user_id, memory__in=rows).exclude(message=None)
+    return list(said.values_list("message__turn", flat=True).distinct())
+
+
+def forgotten_turns(user_id: UUID, turn_ids: Iterable[UUID]) -> set[UUID]:
+    """Those of these in which something was said that is forgotten: they are not recalled."""
+    key = User.objects.values_list("forgetting_key", flat=True).get(id=user_id)
+    turns = {turn_digest(key, turn_id): turn_id for turn_id in turn_ids}
+    buried = Tombstone.objects.filter(user_id=user_id, digest__in=turns, expires_at__gt=Now())
+    return {turns[digest] for digest in buried.values_list("digest", flat=True)}
+
+
 def memories(
     user_id: UUID,
     *,
@@ -77,22 +137,32 @@ def memories(
     status: str = "active",
     origin: str = "",
     expires_before: datetime | None = None,
+    known_at: datetime | None = None,
 ) -> MemoryQuerySet:
-    """The user's memories that have not faded. ``status``: one of Memory.Status, "waiting", "expired", or "any"."""
-    rows = Memory.objects.for_user(user_id).select_related("kind")
-    rows = rows.with_expiry() if status in {"expired", "any"} else rows.unfaded()
-    if status == "expired":
-        rows = rows.filter(Q(fades_at__lte=Now()), status=Memory.Status.ACTIVE)
-    elif status != "any":
-        rows = rows.filter(status__in=WAITING if status == "waiting" else [status])
-    for field, value in (("kind__slug", kind), ("key", key), ("origin", origin)):
+    """The user's memories that have not faded. ``status``: one of Memory.Status, "waiting", "expired", or "any".
+
+    With ``known_at`` what was known then, found by the words of then (``as_of``); ``status`` does not apply.
+    """
+    rows = as_of(user_id, known_at) if known_at else _of_status(user_id, status)
+    fields = ("kind_then", "key_then", "statement_then") if known_at else ("kind__slug", "key", "statement")
+    for field, value in zip((*fields[:2], "origin"), (kind, key, origin), strict=True):
         if value:
             rows = rows.filter(**{field: value})
     if text:
-        rows = rows.filter(statement__icontains=text)
+        rows = rows.filter(**{f"{fields[2]}__icontains": text})
     if expires_before:
         rows = rows.filter(Q(fades_at__lt=expires_before))
     return rows
+
+
+def _of_status(user_id: UUID, status: str) -> MemoryQuerySet:
+    rows = Memory.objects.for_user(user_id).select_related("kind")
+    rows = rows.with_expiry() if status in {"expired", "any"} else rows.unfaded()
+    if status == "expired":
+        return rows.filter(Q(fades_at__lte=Now()), status=Memory.Status.ACTIVE)
+    if status == "any":
+        return rows
+    return rows.filter(status__in=WAITING if status == "waiting" else [status])
 
 
 def get_memory(user_id: UUID, memory_id: UUID) -> Memory:
@@ -174,6 +244,16 @@ def taken_from(user_id: UUID, message_ids: Iterable[UUID]) -> QuerySet[MemorySou
     )
 
 
+def taken_from_messages(user_id: UUID, message_ids: Iterable[UUID]) -> dict[UUID, dict[UUID, bool]]:
+    """For each of these messages what was remembered from it, and whether that has been replaced since."""
+    rows = MemorySource.objects.filter(user_id=user_id, message_id__in=list(message_ids))
+    taken: dict[UUID, dict[UUID, bool]] = {}
+    for message_id, memory_id, status in rows.values_list("message_id", "memory_id", "memory__status"):
+        if message_id:
+            taken.setdefault(message_id, {})[memory_id] = status == Memory.Status.SUPERSEDED
+    return taken
+
+
 def from_conversation(user_id: UUID, conversation_id: UUID) -> MemoryQuerySet:
     taken = MemorySource.objects.filter(user_id=user_id, message__turn__conversation_id=conversation_id)
     return memories(user_id, status="any").filter(id__in=taken.values("memory_id"))
@@ -201,11 +281,10 @@ def learned_per_conversation(user_id: UUID, conversation_ids: Iterable[UUID]) ->
 
 
 def rival(memory: Memory) -> Memory | None:
-    """For a conflict: the live value of its key, which it does not fit."""
-    if memory.status != Memory.Status.CONFLICT or not memory.key:
+    """For what waits: the newest live memory that it does not fit, and would replace."""
+    if memory.status not in WAITING:
         return None
-    live = Memory.objects.for_user(memory.user_id).live()
-    return live.filter(key=memory.key).select_related("kind").first()
+    return next(iter(neighbours.rivals(memory)), None)
 
 
 def superseded_by(memory: Memory) -> MemoryQuerySet:
@@ -219,18 +298,69 @@ def expiring_soon(user_id: UUID, *, now: datetime, days: int) -> MemoryQuerySet:
     return memories(user_id, expires_before=now + timedelta(days=days)).order_by(F("fades_at"), "id")
 
 
-def tombstone_for(user_id: UUID, digest: str) -> Tombstone | None:
+def tombstone_for(user_id: UUID, digests: Iterable[str]) -> Tombstone | None:
+    """The newest of them."""
     return (
-        Tombstone.objects.filter(user_id=user_id, digest=digest, expires_at__gt=Now())
+        Tombstone.objects.filter(user_id=user_id, digest__in=list(digests), expires_at__gt=Now())
         .order_by("-created_at")
         .first()
     )
 
 
+def as_of(user_id: UUID, moment: datetime) -> MemoryQuerySet:
+    """What was known at ``moment``, as it was put then: ``statement_then``, ``kind_then`` (a slug), ``key_then`` and
+    ``confidence_then``.
+
+    What was recorded by then and neither replaced, set aside nor faded; what waited for a word counts from that word
+    on. Forgotten memories are in no past either, nor are those that the sweep has deleted since.
+    """
+    versions = MemoryVersion.objects.filter(memory=OuterRef("pk"))
+    then = versions.filter(recorded_at__lte=moment).order_by("-version")
+    waited = MemorySource.objects.filter(memory=OuterRef("pk"), outcome__in=WAITING)
+    settled = versions.filter(reason=CONFIRMED, recorded_at__lte=moment)
+    return (
+        Memory.objects.for_user(user_id)
+        .with_expiry()
+        .select_related("kind")
+        .filter(
+            Q(superseded_at=None) | Q(superseded_at__gt=moment),
+            Q(fades_at=None) | Q(fades_at__gt=moment),
+            ~Exists(waited) | Exists(settled),
+            recorded_at__lte=moment,
+            status__in=[Memory.Status.ACTIVE, Memory.Status.SUPERSEDED],
+        )
+        .annotate(
+            statement_then=Coalesce(Subquery(then.values("statement")[:1]), F("statement")),
+            kind_then=Coalesce(Subquery(then.values("kind_slug")[:1]), F("kind__slug")),
+            key_then=Coalesce(Subquery(then.values("key")[:1]), F("key")),
+            confidence_then=Coalesce(Subquery(then.values("confidence")[:1]), F("confidence")),
+        )
+    )
+
+
+def was_settled(memory: Memory) -> bool:
+    """Whether it was ever live: from the beginning, or by its person's word."""
+    waited = MemorySource.objects.filter(user_id=memory.user_id, memory=memory, outcome__in=WAITING)
+    return not waited.exists() or versions(memory).filter(reason=CONFIRMED).exists()
+
+
+def quota(user_id: UUID) -> Quota:
+    """Every row counts, whatever its status; a day is the last 24 hours."""
+    conf = get_conf()
+    rows = Memory.objects.for_user(user_id)
+    day_ago = Now() - timedelta(days=1)
+    counts = rows.aggregate(
+        used=Count("id"),
+        waiting=Count("id", filter=Q(status__in=WAITING)),
+        pending_today=Count("id", filter=Q(status__in=WAITING, recorded_at__gt=day_ago)),
+    )
+    return Quota(**counts, limit=conf.memories_per_user, pending_limit=conf.pending_per_day)
+
+
 def not_embedded(model_id: str) -> QuerySet[Memory]:
-    """Rows that recall can so far find by words only, oldest first."""
-    waiting = Q(embedding=None) | ~Q(embedding_model=model_id)
-    return Memory.objects.filter(waiting, status=Memory.Status.ACTIVE).order_by("recorded_at", "id")
+    """Rows that recall can so far find by words only, oldest first: what is known, and what was."""
+    known = (Memory.Status.ACTIVE, Memory.Status.SUPERSEDED)
+    return Memory.objects.filter(_of_another_model(model_id), status__in=known).order_by("id")
 
 
 def faded() -> MemoryQuerySet:
@@ -282,8 +412,12 @@ def has_taught(user_id: UUID, run_id: UUID) -> bool:
 
 def experiences_not_embedded(model_id: str) -> QuerySet[Experience]:
     """Those whose goals recall can so far find by words only, oldest first."""
-    waiting = Q(embedding=None) | ~Q(embedding_model=model_id)
-    return Experience.objects.filter(waiting).order_by("recorded_at", "id")
+    return Experience.objects.filter(_of_another_model(model_id)).order_by("id")
+
+
+def _of_another_model(model_id: str) -> Q:
+    """Or of none. Not ``~Q``: of two ranges an index finds the few in a large table."""
+    return Q(embedding_model__lt=model_id) | Q(embedding_model__gt=model_id)
 
 
 def faded_experiences() -> ExperienceQuerySet:

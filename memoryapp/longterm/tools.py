@@ -19,8 +19,10 @@ from memoryapp.llm.base import ToolDefinition
 from memoryapp.longterm import operations as longterm
 from memoryapp.longterm import queries
 from memoryapp.longterm.models import Memory, MemoryQuerySet
+from memoryapp.policies import dates
+from memoryapp.policies.fencing import inert
 from memoryapp.policies.reconciliation import says
-from memoryapp.policies.trust import Origin, weakest
+from memoryapp.policies.trust import Origin, own_words, weakest
 from memoryapp.tooling.base import Arguments, Tool, ToolContext, ToolOutput
 
 
@@ -89,9 +91,10 @@ def run_remember(arguments: RememberArguments, context: ToolContext) -> ToolOutp
         statement=arguments.statement,
         key=arguments.key,
         quote=arguments.quote,
-        origin=weakest([context.taint, _origin(arguments.statement, said.text, context)]),
+        origin=_origin(arguments.statement, said.text, context),
         channel=Memory.Channel.CHAT,
         said_at=said.said_at,
+        happened_at=dates.happened(arguments.quote, said_at=said.said_at, time_zone=context.time_zone),
         source=longterm.Source(message_id=said.message_id, text=said.text),
         run_id=context.run_id,
         epoch_at_start=context.epoch_at_start,
@@ -114,8 +117,8 @@ def run_remember(arguments: RememberArguments, context: ToolContext) -> ToolOutp
 def _origin(statement: str, said: str, context: ToolContext) -> Origin:
     """The user typed it when their message holds the very words; else the model concluded it, or a stranger led it."""
     if says(said, statement):
-        return Origin.USER_TYPED
-    return Origin.UNTRUSTED if context.hears_strangers else Origin.MODEL_INFERRED
+        return own_words(context.taint)
+    return weakest([context.taint, Origin.UNTRUSTED if context.hears_strangers else Origin.MODEL_INFERRED])
 
 
 MAX_KEYS = 50  # about 250 tokens of keys, for a model that guessed wrong
@@ -219,7 +222,7 @@ def _item(memory: Memory, context: ToolContext) -> dict[str, object]:
     fades_at: datetime | None = getattr(memory, "fades_at", None)  # the query's
     if fades_at is not None:
         item["expires"] = fades_at.astimezone(ZoneInfo(context.time_zone)).isoformat(timespec="minutes")
-    return item
+    return inert(item)
 
 
 GET_FACT = Tool.of(

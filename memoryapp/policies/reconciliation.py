@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -18,20 +19,26 @@ class Outcome(StrEnum):
     SUPERSEDED = "superseded"
     CONFLICT = "conflict"
     PENDING = "pending"
+    IGNORED = "ignored"
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A live memory that the candidate may touch. ``affirmed_at``: when it was last said or confirmed."""
+    """A memory that the candidate may touch.
+
+    ``origin``: the strongest that ever said or confirmed it. ``affirmed_at``: when that was last done. ``held_until``:
+    when a former value was replaced or taken for wrong; None for a live one.
+    """
 
     id: UUID
     origin: Origin
     affirmed_at: datetime
+    held_until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """``target``: the memory reinforced, superseded or in conflict."""
+    """``target``: the memory reinforced, superseded (the first of them), in conflict, or known already."""
 
     outcome: Outcome
     target: UUID | None = None
@@ -59,24 +66,35 @@ def decide(
     origin: Origin,
     said_at: datetime,
     needs_confirmation: bool,
-    same_statement: Known | None,
-    same_key: Known | None,
+    same: Known | None = None,
+    rivals: Sequence[Known] = (),
+    former: Known | None = None,
 ) -> Decision:
-    """Reinforce what is known, supersede by an origin at least as strong, else let the person settle it.
+    """What becomes of a statement beside what is known. In this order:
 
-    A statement from untrusted text, or of a kind that needs confirmation, waits whatever it says. One that was said
-    before the live value of its key was last affirmed is a conflict: late news does not overturn newer news silently.
+    1. ``same``, a live memory, says it already: reinforced; from an untrusted text it changes nothing and is ignored.
+    2. ``former``, a replaced one, said it, and it was said before that was replaced: old news, ignored.
+    3. It comes from an untrusted text, or its kind needs confirmation: it waits, whatever it says.
+    4. ``rivals``, live memories that cannot hold beside it (another value of the same key, a denial), are superseded by
+       an origin at least as strong that spoke no earlier than each was last affirmed. How often a rival was said does
+       not count. Else it is a conflict: neither a weaker source nor late news overturns anything silently.
+    5. It is added.
     """
-    is_settled = origin != Origin.UNTRUSTED and not needs_confirmation
-    if same_statement and is_settled:
-        return Decision(Outcome.REINFORCED, same_statement.id)
-    if not is_settled:
+    if same:
+        return Decision(Outcome.IGNORED if origin == Origin.UNTRUSTED else Outcome.REINFORCED, same.id)
+    if former and former.held_until and said_at <= former.held_until:
+        return Decision(Outcome.IGNORED, former.id)
+    if origin == Origin.UNTRUSTED or needs_confirmation:
         return Decision(Outcome.PENDING)
-    if same_key is None:
-        return Decision(Outcome.ADDED)
-    if origin.is_at_least(same_key.origin) and said_at >= same_key.affirmed_at:
-        return Decision(Outcome.SUPERSEDED, same_key.id)
-    return Decision(Outcome.CONFLICT, same_key.id)
+    for rival in rivals:
+        if not origin.is_at_least(rival.origin) or said_at < rival.affirmed_at:
+            return Decision(Outcome.CONFLICT, rival.id)
+    return Decision(Outcome.SUPERSEDED, rivals[0].id) if rivals else Decision(Outcome.ADDED)
+
+
+def affirms(origin: Origin, *, held: Origin) -> bool:
+    """Whether saying a known statement again makes it younger: a tool or an import does not for what a person said."""
+    return origin.is_at_least(held) or origin.is_at_least(Origin.MODEL_INFERRED)
 
 
 def _folded(text: str) -> str:

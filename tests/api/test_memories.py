@@ -11,6 +11,8 @@ from memoryapp.longterm.models import Memory
 from memoryapp.longterm.operations import Candidate
 from memoryapp.policies.trust import Origin
 from tests.api.requests import assert_problem, send
+from tests.longterm.saying import message, remember_from
+from tests.world import everything_of
 
 TEA = {"statement": "Drinks green tea", "key": "drink.favourite"}
 
@@ -33,7 +35,7 @@ def test_something_new_is_added(api):
 
     body = response.json()
     assert response.status_code == 201
-    assert body["outcome"] == "added"
+    assert (body["outcome"], body["met"]) == ("added", None)
     assert (body["statement"], body["kind"], body["key"]) == (
         "Drinks green tea",
         "preference",
@@ -52,7 +54,7 @@ def test_saying_it_again_reinforces_it(api, memory):
 
     assert response.status_code == 200
     assert response.json()["outcome"] == "reinforced"
-    assert response.json()["id"] == memory["id"]
+    assert response.json()["id"] == response.json()["met"] == memory["id"]
     assert Memory.objects.count() == 1
 
 
@@ -60,7 +62,7 @@ def test_another_value_for_the_key_supersedes_it(api, memory):
     response = remember(api, statement="Drinks black tea")
 
     assert response.status_code == 200
-    assert response.json()["outcome"] == "superseded"
+    assert (response.json()["outcome"], response.json()["met"]) == ("superseded", memory["id"])
     former = send(api, "GET", f"/memories/{memory['id']}").json()
     assert (former["status"], former["superseded_by"]) == ("superseded", response.json()["id"])
     assert former["valid_to"] is not None
@@ -166,7 +168,7 @@ def test_an_edit_that_cannot_be_kept_is_refused(api, memory, change):
 
     assert_problem(refused, 422)
     assert send(api, "GET", f"/memories/{memory['id']}").json() == {
-        name: value for name, value in memory.items() if name != "outcome"
+        name: value for name, value in memory.items() if name not in {"outcome", "met"}
     }
 
 
@@ -265,7 +267,7 @@ def test_search_finds_what_answers_and_says_how(api, memory):
     body = send(api, "POST", "/memories/search", {"query": "Which tea does she drink?"}).json()
 
     assert body["items"][0]["memory"]["statement"] == "Drinks green tea"
-    assert set(body["items"][0]) == {"memory", "arms", "confidence", "score"}
+    assert set(body["items"][0]) == {"type", "memory", "arms", "confidence", "score"}
 
 
 def test_search_finds_nothing_where_nothing_is_known(api):
@@ -312,10 +314,115 @@ def test_search_takes_any_text_as_words(api, memory, query):
     assert send(api, "POST", "/memories/search", {"query": query}).status_code == 200
 
 
-def test_kinds_come_with_their_lifetime_and_its_reason(api):
-    items = send(api, "GET", "/kinds").json()["items"]
+def test_a_wrong_memory_is_out_of_every_list_at_once_and_can_be_brought_back(api, memory):
+    path = f"/memories/{memory['id']}"
 
-    by_slug = {item["slug"]: item for item in items}
-    assert by_slug["preference"]["ttl_days"] == 365
-    assert by_slug["identity"]["ttl_days"] is None
-    assert all(item["rationale"] for item in items)
+    wrong = send(api, "POST", f"{path}/feedback", {"verdict": "wrong"})
+
+    assert (wrong.status_code, wrong.json()["status"]) == (200, "superseded")
+    assert listed(api) == []
+    assert send(api, "POST", f"{path}/feedback", {"verdict": "confirmed"}).json()["status"] == "active"
+    assert listed(api) == ["Drinks green tea"]
+
+
+def test_feedback_can_be_bound_to_the_version_that_was_read(api, memory):
+    path = f"/memories/{memory['id']}"
+    send(api, "PATCH", path, {"statement": "Drinks tea"}, If_Match='"1"')
+
+    refused = send(api, "POST", f"{path}/feedback", {"verdict": "wrong"}, If_Match='"1"')
+
+    assert_problem(refused, 412, "stale_version")
+    assert listed(api) == ["Drinks tea"]
+
+
+@pytest.mark.parametrize("verdict", ["corrected", "right", "", None, 5])
+def test_a_verdict_that_there_is_not_is_refused(api, memory, verdict):
+    assert_problem(send(api, "POST", f"/memories/{memory['id']}/feedback", {"verdict": verdict}), 422)
+
+
+def test_a_program_cannot_confirm_what_waits_for_its_user(api, alice):
+    waiting = operations.remember(
+        alice.id,
+        Candidate(
+            kind="preference",
+            statement="Trusts ACME",
+            origin=Origin.UNTRUSTED,
+            channel=Memory.Channel.CHAT,
+            said_at=timezone.now(),
+        ),
+    ).memory
+
+    refused = send(api, "POST", f"/memories/{waiting.id}/feedback", {"verdict": "confirmed"})
+
+    assert_problem(refused, 409, "needs_confirmation")
+    assert listed(api) == []
+
+
+def test_feedback_about_a_turn_that_is_not_ones_own_is_404(api, bob, memory):
+    turn = everything_of(bob).turn_id
+
+    for foreign in (turn, uuid4()):
+        body = {"verdict": "not_relevant", "turn_id": str(foreign)}
+        assert_problem(send(api, "POST", f"/memories/{memory['id']}/feedback", body), 404)
+
+
+def test_what_a_message_did_is_taken_back_once(api, alice):
+    source = message(alice, "I live in Porto")
+    learned = remember_from(alice, source, "I live in Porto").memory
+    path, body = f"/memories/{learned.id}/withdraw", {"source_message_id": str(source.message_id)}
+
+    withdrawn = send(api, "POST", path, body)
+
+    assert withdrawn.json() == {"outcome": "added", "memory": None}
+    assert_problem(send(api, "POST", path, body), 404)
+    assert listed(api) == []
+
+
+def test_taking_back_what_replaced_a_value_answers_with_the_value(api, alice, memory):
+    source = message(alice, "I now drink black tea")
+    learned = remember_from(
+        alice, source, "Drinks black tea", key="drink.favourite", said_at=timezone.now()
+    ).memory
+
+    withdrawn = send(
+        api, "POST", f"/memories/{learned.id}/withdraw", {"source_message_id": str(source.message_id)}
+    )
+
+    assert withdrawn.json()["outcome"] == "superseded"
+    assert withdrawn.json()["memory"]["id"] == memory["id"]
+    assert listed(api) == ["Drinks green tea"]
+
+
+def test_what_a_message_did_not_do_is_409(api, memory):
+    refused = send(api, "POST", f"/memories/{memory['id']}/withdraw", {"source_message_id": str(uuid4())})
+
+    assert_problem(refused, 409, "nothing_to_withdraw")
+
+
+def test_the_quota_is_shown_with_its_limits(api, memory):
+    assert send(api, "GET", "/memories/quota").json() == {
+        "used": 1,
+        "limit": 20_000,
+        "waiting": 0,
+        "pending_today": 0,
+        "pending_limit": 50,
+        "statement_max_chars": 2_000,
+        "memories_per_turn": 20,
+    }
+
+
+def test_the_list_of_a_moment_has_what_was_known_then_in_the_words_of_then(api, memory):
+    moment = timezone.now().isoformat().replace("+", "%2B")
+    send(api, "PATCH", f"/memories/{memory['id']}", {"statement": "Drinks milk"}, If_Match='"1"')
+    remember(api, statement="Drinks water")
+
+    (then,) = send(api, "GET", f"/memories?as_of={moment}").json()["items"]
+
+    assert (then["statement"], then["status"], then["superseded_by"]) == ("Drinks green tea", "active", None)
+    assert listed(api) == ["Drinks water"]
+    assert listed(api, "?as_of=2020-01-01T00:00:00Z") == []
+
+
+@pytest.mark.parametrize("moment", ["yesterday", "2026-03-01T12:00:00", "2026-13-01T00:00:00Z"])
+def test_a_moment_needs_a_date_and_a_zone(api, moment):
+    assert_problem(send(api, "GET", f"/memories?as_of={moment}"), 422)

@@ -8,11 +8,14 @@ import pytest
 from memoryapp.errors import InvalidInputError, NotFoundError, StaleVersionError
 from memoryapp.longterm import operations as longterm
 from memoryapp.longterm import queries
-from memoryapp.longterm.models import Memory
+from memoryapp.longterm.feedback import give_feedback
+from memoryapp.longterm.models import Feedback, Memory
 from memoryapp.longterm.operations import ForgottenError
+from memoryapp.longterm.withdrawal import withdraw
+from memoryapp.policies.feedback import Verdict
 from memoryapp.policies.reconciliation import Outcome
 from tests.longterm.saying import DAY, NOW, live, message, remember, remember_from
-from tests.turns import COMMITTED, at_once
+from tests.turns import COMMITTED, at_once, post
 
 pytestmark = [COMMITTED, pytest.mark.usefixtures("nudges")]
 WRITERS = 8
@@ -138,3 +141,52 @@ def test_affirming_correcting_and_forgetting_at_once_never_block_each_other_for_
     at_once(WRITERS, work)
 
     assert live(alice) == []
+
+
+def test_of_eight_cities_said_at_once_without_a_key_one_is_live_and_none_is_lost(alice):
+    at_once(WRITERS, lambda n: remember(alice, f"I live in Town{n}"))
+
+    assert len(live(alice)) == 1
+    assert Memory.objects.filter(status="superseded").count() == WRITERS - 1
+
+
+def test_eight_wordings_of_one_fact_at_once_are_one_row(alice):
+    wordings = ["I don't eat meat", "I do not eat meat", "The user doesn't eat meat", "I no longer eat meat"]
+
+    results = at_once(WRITERS, lambda n: remember(alice, wordings[n % 4]))
+
+    assert Memory.objects.count() == 1
+    assert [result.outcome for result in results].count(Outcome.ADDED) == 1
+
+
+def test_love_and_hate_at_once_leave_one_of_them(alice):
+    at_once(2, lambda n: remember(alice, ["I love olives", "I hate olives"][n]))
+
+    assert len(live(alice)) == 1
+
+
+def test_of_eight_undoings_at_once_one_happens(alice):
+    source = message(alice, "I live in Porto")
+    memory = remember_from(alice, source, "I live in Porto").memory
+
+    def undo(_: int) -> bool:
+        try:
+            withdraw(alice.id, memory.id, source_message_id=source.message_id, now=NOW)
+        except NotFoundError:
+            return False
+        return True
+
+    assert sorted(at_once(WRITERS, undo)) == [False] * 7 + [True]
+
+
+def test_the_same_word_about_one_reply_from_eight_tabs_counts_once(alice):
+    memory = remember(alice, "I live in Porto").memory
+    turn = post(alice, "Hello")
+
+    at_once(
+        WRITERS,
+        lambda _: give_feedback(alice.id, memory.id, Verdict.NOT_RELEVANT, now=NOW, turn_id=turn.id),
+    )
+
+    assert Feedback.objects.count() == 1
+    assert Memory.objects.get().confidence == pytest.approx(0.95 * 0.95)

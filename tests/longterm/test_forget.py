@@ -42,18 +42,19 @@ def test_what_is_left_behind_holds_no_text(alice):
 
     forget(alice, memory)
 
-    (stone,) = Tombstone.objects.values()
-    assert stone["memory_id"] == memory.id
-    assert stone["digest"] == queries.statement_digest(alice.forgetting_key, "I live in Porto")
-    assert "porto" not in str(stone).lower()
-    assert (stone["expires_at"] - stone["created_at"]).days == 365
+    stones = Tombstone.objects.values()
+    assert {stone["memory_id"] for stone in stones} == {memory.id}
+    assert {stone["digest"] for stone in stones} == queries.digests(alice.forgetting_key, "I live in Porto")
+    assert "porto" not in str(list(stones)).lower()
+    assert {(stone["expires_at"] - stone["created_at"]).days for stone in stones} == {365}
 
 
 def test_the_same_words_of_two_people_leave_different_digests(alice, bob):
     for person in (alice, bob):
         forget(person, remember(person, "I live in Porto").memory)
 
-    assert len(set(Tombstone.objects.values_list("digest", flat=True))) == 2
+    digests = list(Tombstone.objects.values_list("digest", flat=True))
+    assert len(set(digests)) == len(digests) == 4
 
 
 def test_forgetting_moves_the_epoch_of_that_person_only(alice, bob):
@@ -64,7 +65,9 @@ def test_forgetting_moves_the_epoch_of_that_person_only(alice, bob):
     assert (alice.memory_epoch, bob.memory_epoch) == (1, 0)
 
 
-@pytest.mark.parametrize("said", ["I live in Porto", "i live in PORTO!"])
+@pytest.mark.parametrize(
+    "said", ["I live in Porto", "i live in PORTO!", "I'm living in Porto now", "The user lives in Porto"]
+)
 def test_an_older_message_does_not_teach_it_again(alice, said):
     source = message(alice, said)
     forget(alice, remember_from(alice, source, "I live in Porto", said_at=NOW - DAY).memory)
@@ -152,8 +155,8 @@ def test_a_tombstone_is_enforced_for_its_time_only(alice):
 
 
 def test_forgetting_also_drops_what_waits_with_the_same_words(alice):
-    memory = remember(alice, "I live in Porto").memory
     remember(alice, "I live in Porto", origin=Origin.UNTRUSTED)
+    memory = remember(alice, "I live in Porto").memory
 
     forget(alice, memory)
 
@@ -161,8 +164,8 @@ def test_forgetting_also_drops_what_waits_with_the_same_words(alice):
 
 
 def test_dropping_what_waits_leaves_what_is_known(alice):
-    remember(alice, "I live in Porto")
     waiting = remember(alice, "I live in Porto", origin=Origin.UNTRUSTED).memory
+    remember(alice, "I live in Porto")
 
     forget(alice, waiting)
 

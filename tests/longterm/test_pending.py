@@ -7,6 +7,7 @@ from memoryapp.errors import InvalidInputError, StaleVersionError
 from memoryapp.longterm import operations as longterm
 from memoryapp.longterm import queries
 from memoryapp.longterm.models import Kind, Memory
+from memoryapp.longterm.operations import PendingFullError
 from memoryapp.policies.reconciliation import Outcome
 from memoryapp.policies.trust import INITIAL_CONFIDENCE, Origin
 from tests.longterm.saying import DAY, NOW, live, message, remember, remember_from
@@ -48,8 +49,10 @@ def test_what_three_pages_repeat_waits_once_with_its_three_sources(alice):
 def test_an_untrusted_text_does_not_reinforce_what_is_known(alice):
     known = remember(alice, "I live in Porto", said_at=NOW - DAY).memory
 
-    remember(alice, "I live in Porto", origin=Origin.UNTRUSTED)
+    remembered = remember(alice, "I'm living in Porto", origin=Origin.UNTRUSTED)
 
+    assert (remembered.outcome, remembered.met) == (Outcome.IGNORED, known.id)
+    assert Memory.objects.count() == 1
     assert queries.get_memory(alice.id, known.id).affirmed_at == NOW - DAY
     assert queries.sources(known).count() == 1
 
@@ -94,8 +97,8 @@ def test_it_is_given_once_and_only_for_what_waits(alice):
 
 
 def test_what_is_known_already_cannot_be_confirmed_beside_it(alice):
-    remember(alice, "I live in Porto")
     waiting = remember(alice, "I live in Porto", origin=Origin.UNTRUSTED).memory
+    remember(alice, "I live in Porto")
 
     with pytest.raises(InvalidInputError, match="remembered already"):
         longterm.confirm(alice.id, waiting.id, version=1, now=NOW)
@@ -130,3 +133,55 @@ def test_a_row_may_still_be_saved_with_the_origin_it_has(alice):
     memory.save()
 
     assert Memory.objects.get().confidence == 0.5
+
+
+def test_a_persons_word_also_replaces_what_only_words_contradict(alice):
+    remember(alice, "I love olives", said_at=NOW - DAY)
+    waiting = remember(alice, "I hate olives", origin=Origin.TOOL).memory
+
+    longterm.confirm(alice.id, waiting.id, version=1, now=NOW)
+
+    assert live(alice) == ["I hate olives"]
+
+
+def test_what_a_person_confirmed_is_not_replaced_by_a_tool(alice):
+    waiting = remember(alice, "The office is in Porto", key="office", origin=Origin.UNTRUSTED).memory
+    longterm.confirm(alice.id, waiting.id, version=1, now=NOW - DAY)
+
+    remembered = remember(alice, "The office is in Braga", key="office", origin=Origin.TOOL)
+
+    assert remembered.outcome == Outcome.CONFLICT
+    assert live(alice) == ["The office is in Porto"]
+
+
+def test_a_flood_of_what_waits_ends_at_its_limit_and_says_what_to_do(alice, bob, configure):
+    configure(STRATA_PENDING_PER_DAY="3")
+    for number in range(3):
+        remember(alice, f"ACME has {number} partners", origin=Origin.UNTRUSTED)
+
+    with pytest.raises(PendingFullError, match="Settle some on the Memory page") as full:
+        remember(alice, "ACME has 4 partners", origin=Origin.UNTRUSTED)
+
+    assert full.value.details == {"limit": 3}
+    assert remember(alice, "ACME has 2 partners", origin=Origin.UNTRUSTED).outcome == Outcome.PENDING
+    assert remember(alice, "I like tea").outcome == Outcome.ADDED
+    assert remember(bob, "ACME has 4 partners", origin=Origin.UNTRUSTED).outcome == Outcome.PENDING
+
+
+def test_what_waited_yesterday_does_not_count_today(alice, configure):
+    configure(STRATA_PENDING_PER_DAY="1")
+    remember(alice, "ACME has 2 partners", origin=Origin.UNTRUSTED)
+    Memory.objects.update(recorded_at=NOW - 2 * DAY)
+
+    assert remember(alice, "ACME has 3 partners", origin=Origin.UNTRUSTED).outcome == Outcome.PENDING
+
+
+def test_the_quota_counts_what_is_there_for_its_person_only(alice, bob):
+    remember(alice, "I like tea")
+    remember(alice, "ACME is trusted", origin=Origin.UNTRUSTED)
+    remember(bob, "I like coffee")
+
+    quota = queries.quota(alice.id)
+
+    assert (quota.used, quota.waiting, quota.pending_today) == (2, 1, 1)
+    assert (quota.limit, quota.pending_limit) == (20_000, 50)

@@ -1,6 +1,7 @@
 """The model's ``remember``: what it may say is checked, what that is worth is decided by code."""
 
 import json
+from datetime import UTC, datetime
 from uuid import UUID
 
 import pytest
@@ -86,11 +87,18 @@ def test_only_the_users_very_words_count_as_typed(alice, statement, origin):
     assert remembered.origin == origin
 
 
-@pytest.mark.parametrize("taint", Origin)
-def test_the_weakest_text_in_the_prompt_bounds_the_origin(alice, taint):
+@pytest.mark.parametrize("taint", [origin for origin in Origin if origin.is_strangers])
+def test_a_strangers_text_in_the_prompt_bounds_the_origin_of_the_users_very_words(alice, taint):
     _, remembered = call(alice, heard(alice, SAID), taint=taint)
 
     assert remembered.origin == taint
+
+
+@pytest.mark.parametrize("taint", [origin for origin in Origin if not origin.is_strangers])
+def test_nothing_of_the_house_makes_the_users_very_words_less_theirs(alice, taint):
+    _, remembered = call(alice, heard(alice, SAID), taint=taint)
+
+    assert remembered.origin == Origin.USER_TYPED
 
 
 @pytest.mark.parametrize("taint", Origin)
@@ -206,3 +214,11 @@ def test_where_strangers_describe_tools_only_the_users_own_words_are_believed(al
     _, memory = call(alice, heard(alice, SAID), hears_strangers=True, statement=statement)
 
     assert memory.status == status
+
+
+def test_what_it_tells_of_is_dated_from_when_it_was_said(alice):
+    said = heard(alice, "Yesterday I moved to Porto", said_at=datetime(2026, 3, 1, 12, tzinfo=UTC))
+
+    call(alice, said, quote="Yesterday I moved to Porto", statement="I moved to Porto")
+
+    assert Memory.objects.get().happened_at == datetime(2026, 2, 28, tzinfo=UTC)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryapp.policies.reconciliation import Decision, Known, Outcome, decide, normalise, says
+from memoryapp.policies.reconciliation import Decision, Known, Outcome, affirms, decide, normalise, says
 from memoryapp.policies.trust import Origin
 
 MARCH = datetime(2026, 3, 1, tzinfo=UTC)
@@ -122,21 +122,11 @@ def known(origin=Origin.USER_TYPED, *, memory_id=LISBON):
     return Known(id=memory_id, origin=origin, affirmed_at=MARCH)
 
 
-def decision(
-    origin=Origin.USER_TYPED,
-    *,
-    said_at=MARCH,
-    needs_confirmation=False,
-    same_statement=None,
-    same_key=None,
-):
-    return decide(
-        origin=origin,
-        said_at=said_at,
-        needs_confirmation=needs_confirmation,
-        same_statement=same_statement,
-        same_key=same_key,
-    )
+def decision(origin=Origin.USER_TYPED, *, said_at=MARCH, needs_confirmation=False, **known):
+    return decide(origin=origin, said_at=said_at, needs_confirmation=needs_confirmation, **known)
+
+
+TRUSTED = origins.filter(lambda origin: origin != Origin.UNTRUSTED)
 
 
 @given(origins)
@@ -146,18 +136,22 @@ def test_news_is_added_unless_untrusted(origin):
     assert decision(origin) == Decision(expected)
 
 
-@given(origins.filter(lambda origin: origin != Origin.UNTRUSTED), origins, st.integers(-9, 9))
-def test_the_same_statement_is_reinforced_whoever_said_it_first(origin, first, days):
-    same = known(first, memory_id=STATEMENT)
-
-    decided = decision(origin, said_at=MARCH + timedelta(days=days), same_statement=same, same_key=known())
+@given(TRUSTED, origins, st.integers(-9, 9), st.booleans())
+def test_the_same_statement_is_reinforced_whoever_said_it_first(origin, first, days, needs_confirmation):
+    decided = decision(
+        origin,
+        said_at=MARCH + timedelta(days=days),
+        needs_confirmation=needs_confirmation,
+        same=known(first, memory_id=STATEMENT),
+        rivals=[known()],
+    )
 
     assert decided == Decision(Outcome.REINFORCED, STATEMENT)
 
 
 @given(origins, origins, st.integers(-9, 9))
 def test_a_value_is_superseded_only_by_an_origin_at_least_as_strong_and_not_by_old_news(origin, held, days):
-    decided = decision(origin, said_at=MARCH + timedelta(days=days), same_key=known(held))
+    decided = decision(origin, said_at=MARCH + timedelta(days=days), rivals=[known(held)])
 
     if origin == Origin.UNTRUSTED:
         assert decided == Decision(Outcome.PENDING)
@@ -168,16 +162,42 @@ def test_a_value_is_superseded_only_by_an_origin_at_least_as_strong_and_not_by_o
 
 
 @given(origins, st.booleans(), st.booleans())
-def test_untrusted_text_never_touches_what_is_known(origin, is_same_statement, is_same_key):
+def test_untrusted_text_never_touches_what_is_known(origin, is_same, is_rival):
     decided = decision(
         Origin.UNTRUSTED,
-        same_statement=known(origin, memory_id=STATEMENT) if is_same_statement else None,
-        same_key=known(origin) if is_same_key else None,
+        same=known(origin, memory_id=STATEMENT) if is_same else None,
+        rivals=[known(origin)] if is_rival else [],
     )
 
-    assert decided == Decision(Outcome.PENDING)
+    assert decided == (Decision(Outcome.IGNORED, STATEMENT) if is_same else Decision(Outcome.PENDING))
 
 
 @given(origins)
-def test_a_kind_that_needs_confirmation_makes_everything_wait(origin):
-    assert decision(origin, needs_confirmation=True, same_key=known()) == Decision(Outcome.PENDING)
+def test_a_kind_that_needs_confirmation_makes_every_news_wait(origin):
+    assert decision(origin, needs_confirmation=True, rivals=[known()]) == Decision(Outcome.PENDING)
+
+
+@given(origins, st.integers(-9, 9), st.booleans())
+def test_what_was_said_before_it_was_replaced_is_old_news(origin, days, is_rival):
+    former = Known(id=STATEMENT, origin=Origin.USER_TYPED, affirmed_at=MARCH, held_until=MARCH)
+
+    decided = decision(
+        origin, said_at=MARCH + timedelta(days=days), former=former, rivals=[known()] if is_rival else []
+    )
+
+    assert (decided == Decision(Outcome.IGNORED, STATEMENT)) == (days <= 0)
+
+
+def test_one_rival_that_cannot_be_replaced_makes_it_a_conflict():
+    weak, strong = known(Origin.TOOL, memory_id=STATEMENT), known()
+
+    decided = decision(Origin.MODEL_INFERRED, rivals=[weak, strong])
+
+    assert decided == Decision(Outcome.CONFLICT, strong.id)
+
+
+@given(origins, origins)
+def test_only_a_weaker_source_that_is_not_the_persons_words_leaves_a_memory_as_old_as_it_is(origin, held):
+    is_outside = origin in {Origin.TOOL, Origin.IMPORTED, Origin.UNTRUSTED}
+
+    assert affirms(origin, held=held) == (not is_outside or origin.is_at_least(held))

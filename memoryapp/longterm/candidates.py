@@ -1,0 +1,103 @@
+"""What asks to be remembered, and what is refused before anybody looks at what is known."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from uuid import UUID
+
+from memoryapp.conf import get_conf
+from memoryapp.errors import InvalidInputError
+from memoryapp.longterm.models import Memory
+from memoryapp.policies import reconciliation
+from memoryapp.policies.flags import storable
+from memoryapp.policies.secrets import find_secret
+from memoryapp.policies.trust import Origin
+
+MAX_KEY_CHARS = 100
+
+
+class SecretRefusedError(InvalidInputError):
+    """The statement holds a secret; ``details["found"]`` says which sort, never the text."""
+
+    code = "secret_refused"
+
+
+class QuoteNotFoundError(InvalidInputError):
+    """The quote is not a verbatim span of what the user said."""
+
+    code = "quote_not_found"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a statement was said. ``text`` is the whole message, in which the quote must stand."""
+
+    message_id: UUID
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A statement that asks to be remembered.
+
+    ``origin`` comes from code, never from a model. ``epoch_at_start``: the user's memory epoch when the work began
+    (None for a request made by a person now); work older than a forgetting may not write. ``key``: "" lets the words
+    decide (``policies.slots``). ``happened_at``: when what it tells of happens. ``valid_from``, ``valid_to``: since and
+    until when it holds, where it says so; what has ended is history, and takes no other statement's place.
+    """
+
+    kind: str
+    statement: str
+    origin: Origin
+    channel: Memory.Channel
+    said_at: datetime
+    key: str = ""
+    quote: str = ""
+    source: Source | None = None
+    run_id: UUID | None = None
+    epoch_at_start: int | None = None
+    happened_at: datetime | None = None
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+
+    @property
+    def is_over(self) -> bool:
+        return self.valid_to is not None and self.valid_to <= self.said_at
+
+
+def checked(candidate: Candidate) -> Candidate:
+    """The candidate as it may be kept. Raises InvalidInputError and its children."""
+    statement = clean_statement(candidate.statement)
+    _refuse_secret(storable(candidate.quote))
+    if candidate.source and (not candidate.quote.strip() or candidate.quote not in candidate.source.text):
+        raise QuoteNotFoundError("The quote must be copied word for word from what the user said.")
+    since = candidate.valid_from or candidate.said_at
+    if candidate.valid_to and candidate.valid_to < since:
+        raise InvalidInputError("What ends before it begins does not hold at any time.")
+    key = "" if candidate.is_over else clean_key(candidate.key)
+    return replace(candidate, statement=statement, quote=storable(candidate.quote), key=key)
+
+
+def clean_statement(text: str) -> str:
+    text = " ".join(storable(text).split())
+    if not reconciliation.normalise(text):
+        raise InvalidInputError("Write what should be remembered.")
+    if any("\ud800" <= char <= "\udfff" for char in text):
+        raise InvalidInputError("The statement holds characters that are not text.")
+    _refuse_secret(text)
+    limit = get_conf().statement_max_chars
+    if len(text) > limit:
+        raise InvalidInputError(f"A memory holds at most {limit:,} characters; this has {len(text):,}.")
+    return text
+
+
+def clean_key(key: str) -> str:
+    key = key.strip().lower()
+    if key and (len(key) > MAX_KEY_CHARS or not reconciliation.KEY.fullmatch(key)):
+        raise InvalidInputError("A key is lower-case words joined by dots, such as 'pet.name'.")
+    return key
+
+
+def _refuse_secret(text: str) -> None:
+    found = find_secret(text)
+    if found:
+        raise SecretRefusedError(f"That looks like {found}. Secrets are not kept in memory.", found=found)

@@ -1,0 +1,99 @@
+"""What a person says of a memory, and what that does to it; ``policies.feedback`` has the sums."""
+
+from datetime import datetime
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+
+from memoryapp.accounts.models import User
+from memoryapp.errors import InvalidInputError, MemoryAppError, NotFoundError
+from memoryapp.longterm import history, queries
+from memoryapp.longterm.models import Feedback, Memory, MemoryVersion
+from memoryapp.policies.feedback import Verdict, confidence_after
+
+
+class WaitsForItsPersonError(MemoryAppError):
+    """It waits for its person's word, given on its page where its source is shown; programs do not give it."""
+
+    code = "needs_confirmation"
+    http_status = 409
+
+
+def give_feedback(
+    user_id: UUID,
+    memory_id: UUID,
+    verdict: Verdict,
+    *,
+    now: datetime,
+    turn_id: UUID | None = None,
+    version: int | None = None,
+) -> Memory:
+    """A person's word about a live memory. The same word about the same reply (``turn_id``) counts once.
+
+    ``WRONG`` sets it aside at once: it is in no recall and no list of what is known, old text does not teach it again,
+    and it stays in the history. ``CONFIRMED`` affirms it, and brings back what was set aside. ``CORRECTED`` comes with
+    new words, by ``operations.edit``. Raises NotFoundError, StaleVersionError, WaitsForItsPersonError for a waiting
+    memory that is said to be right, InvalidInputError for one that has been replaced.
+    """
+    if verdict == Verdict.CORRECTED:
+        raise InvalidInputError("A correction is an edit: send the new words.")
+    try:
+        with transaction.atomic(durable=True):
+            memory = history.locked(user_id, memory_id, version=version)
+            if turn_id and not User.objects.filter(id=user_id, turns=turn_id).exists():
+                raise NotFoundError("There is no such turn.")
+            if not _is_said_already(memory, verdict, turn_id):
+                _refuse_what_makes_no_sense(memory, verdict)
+                _apply(memory, verdict, turn_id=turn_id, now=now)
+    except IntegrityError as error:
+        raise InvalidInputError(
+            "Something else is remembered in its place by now. Forget that one first."
+        ) from error
+    return queries.get_memory(user_id, memory_id)
+
+
+def is_set_aside(memory: Memory) -> bool:
+    """Whether its person said that it is wrong: nothing has replaced it."""
+    return memory.status == Memory.Status.SUPERSEDED and memory.superseded_by_id is None
+
+
+def _is_said_already(memory: Memory, verdict: Verdict, turn_id: UUID | None) -> bool:
+    if verdict == Verdict.WRONG and is_set_aside(memory):
+        return True
+    said = Feedback.objects.filter(user_id=memory.user_id, memory=memory, verdict=verdict.value, turn=turn_id)
+    return turn_id is not None and said.exists()
+
+
+def _refuse_what_makes_no_sense(memory: Memory, verdict: Verdict) -> None:
+    if verdict == Verdict.CONFIRMED and not queries.was_settled(memory):
+        raise WaitsForItsPersonError("This waits for its user, who confirms it on the Memory page.")
+    if memory.status in queries.WAITING and verdict == Verdict.NOT_RELEVANT:
+        raise InvalidInputError("This waits for its user's word and is in no reply yet.")
+    if memory.status == Memory.Status.SUPERSEDED and not (
+        is_set_aside(memory) and verdict == Verdict.CONFIRMED
+    ):
+        raise InvalidInputError("This was replaced. Speak of what replaced it.")
+
+
+def _apply(memory: Memory, verdict: Verdict, *, turn_id: UUID | None, now: datetime) -> None:
+    before = memory.confidence
+    memory.confidence = confidence_after(verdict, before)
+    if verdict == Verdict.CONFIRMED:
+        memory.affirmed_at = max(memory.affirmed_at, now)
+    if verdict == Verdict.WRONG:
+        history.step_aside(memory, until=now, at=now)
+        history.save_version(memory, author=MemoryVersion.Author.USER, reason="set aside as wrong")
+    elif is_set_aside(memory):
+        history.retire_faded(memory.user_id, digest=memory.digest, keys=[memory.key])
+        history.come_back(memory)
+        history.save_version(memory, author=MemoryVersion.Author.USER, reason="brought back")
+    else:
+        memory.save(update_fields=["confidence", "affirmed_at"])
+    Feedback.objects.create(
+        user_id=memory.user_id,
+        memory=memory,
+        turn_id=turn_id,
+        verdict=verdict.value,
+        confidence_before=before,
+        confidence_after=memory.confidence,
+    )

@@ -1,0 +1,119 @@
+"""What every change of a memory is made of: locks, versions, intervals, tombstones.
+
+All of it happens within a caller's transaction.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.db.models import Q
+
+from memoryapp.accounts.models import User
+from memoryapp.conf import get_conf
+from memoryapp.errors import NotFoundError, StaleVersionError
+from memoryapp.longterm import queries
+from memoryapp.longterm.models import Memory, MemoryQuerySet, MemoryVersion, Tombstone
+from memoryapp.policies.flags import instruction_shaped
+from memoryapp.policies.terms import packed, terms
+
+
+def lock_person(user_id: UUID) -> User:
+    """One writer of a person's memory at a time, and none beside a forgetting.
+
+    Taken before any memory is locked, always in this order, so that two writers never wait for each other; without
+    the key, so that a new message, which refers to the person, does not wait for a memory.
+    """
+    return User.objects.select_for_update(no_key=True).get(id=user_id)
+
+
+def locked(user_id: UUID, memory_id: UUID, *, version: int | None = None) -> Memory:
+    """The memory with its person and kind. Raises NotFoundError, StaleVersionError."""
+    lock_person(user_id)
+    memory = (
+        Memory.objects.for_user(user_id)
+        .select_for_update(of=("self",))
+        .select_related("user", "kind")
+        .filter(id=memory_id)
+        .first()
+    )
+    if memory is None:
+        raise NotFoundError("There is no such memory.")
+    if version is not None and memory.version != version:
+        raise StaleVersionError("This memory changed since you opened it.", version=memory.version)
+    return memory
+
+
+def word(memory: Memory, statement: str, *, digest: str) -> None:
+    """Give it these words, unsaved, with everything that follows from them alone."""
+    if statement != memory.statement:
+        memory.embedding, memory.embedding_model = None, ""
+    memory.statement = statement
+    memory.digest = digest
+    memory.terms = packed(terms(statement))
+    memory.is_flagged = instruction_shaped(statement) is not None
+
+
+def save_version(memory: Memory, *, author: MemoryVersion.Author, reason: str) -> None:
+    memory.version += 1
+    memory.save()
+    write_version(memory, author=author, reason=reason)
+
+
+def write_version(memory: Memory, *, author: MemoryVersion.Author, reason: str) -> None:
+    MemoryVersion.objects.create(
+        user_id=memory.user_id,
+        memory=memory,
+        version=memory.version,
+        statement=memory.statement,
+        kind_slug=memory.kind.slug,
+        key=memory.key,
+        confidence=memory.confidence,
+        changed_by=author,
+        reason=reason,
+    )
+
+
+def step_aside(memory: Memory, *, until: datetime, at: datetime) -> None:
+    """It held in the world until ``until``, and for us until ``at``; it leaves its place under its key."""
+    memory.status = Memory.Status.SUPERSEDED
+    memory.valid_to = until
+    memory.superseded_at = at
+    memory.save(update_fields=["status", "valid_to", "superseded_at"])
+
+
+def come_back(memory: Memory) -> None:
+    """The opposite of ``step_aside``. Raises IntegrityError when its place is taken."""
+    memory.status = Memory.Status.ACTIVE
+    memory.valid_to = memory.superseded_at = memory.superseded_by = None
+    memory.save(update_fields=["status", "valid_to", "superseded_at", "superseded_by"])
+
+
+def point_to(current: Memory, former: Memory) -> None:
+    """Older links move along, so that every former value points at the current one."""
+    chain = Q(superseded_by=former) | Q(id=former.id)
+    Memory.objects.for_user(current.user_id).filter(chain).update(superseded_by=current)
+
+
+def retire_faded(user_id: UUID, *, digest: str, keys: Iterable[str]) -> None:
+    """Faded rows that still hold the place of this statement or key are past their end: delete them now."""
+    held = Q(digest=digest) | Q(key__in=[key for key in keys if key])
+    queries.faded().for_user(user_id).filter(held).delete()
+
+
+def bury(memory: Memory, gone: MemoryQuerySet, *, now: datetime, also: Iterable[str] = ()) -> None:
+    """A tombstone for every wording that these rows ever had, and for the digests in ``also``."""
+    key = memory.user.forgetting_key
+    former = MemoryVersion.objects.filter(user_id=memory.user_id, memory__in=gone)
+    statements = {*gone.values_list("statement", flat=True), *former.values_list("statement", flat=True)}
+    digests = {*also, *(digest for said in statements for digest in queries.digests(key, said))}
+    Tombstone.objects.bulk_create(
+        Tombstone(
+            user_id=memory.user_id,
+            memory_id=memory.id,
+            digest=digest,
+            created_at=now,
+            expires_at=now + timedelta(days=get_conf().tombstone_days),
+        )
+        for digest in sorted(digests)
+    )

@@ -1,0 +1,95 @@
+"""Which of a person's memories a statement touches: those that say the same, and those that cannot hold beside it.
+
+Words narrow it down in SQL, ``policies.relations`` compares the texts: there is no model, no vector and no index of
+what people said behind it.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.db.models import Q
+
+from memoryapp.longterm.models import Feedback, Memory, MemoryQuerySet, MemorySource
+from memoryapp.policies.likeness import is_same
+from memoryapp.policies.relations import Relation, anchors, relation
+from memoryapp.policies.slots import slot_of, synonyms
+from memoryapp.policies.trust import Origin
+
+# The newest that share the statement's longest word: more would take longer to compare than a message may wait.
+COMPARED = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """What of the statement is known already.
+
+    ``same``: a live one that says it. ``rivals``: live ones that cannot hold beside it. ``former``: a replaced one that
+    said it, the last of them. ``waiting``: one that says it and waits for a word.
+    """
+
+    same: Memory | None
+    rivals: list[Memory]
+    former: Memory | None
+    waiting: Memory | None
+
+
+def keys_of(statement: str, key: str) -> frozenset[str]:
+    """The keys under which another answer to the statement's question may stand."""
+    return frozenset(name for known in (key, storable_slot(statement)) if known for name in synonyms(known))
+
+
+def storable_slot(statement: str) -> str:
+    """A slot about an object holds what a person said: as a key it would stay in an index after a deletion."""
+    slot = slot_of(statement)
+    return "" if ":" in slot else slot
+
+
+def neighbours(user_id: UUID, statement: str, *, digest: str, keys: Iterable[str]) -> Neighbours:
+    """Without faded ones, which are nobody's neighbours."""
+    rows = list(_near(user_id, statement, digest=digest, keys=keys))
+    same = [row for row in rows if row.digest == digest or is_same(statement, row.statement)]
+    live = [row for row in rows if row.status == Memory.Status.ACTIVE and row not in same]
+    return Neighbours(
+        same=_first(same, Memory.Status.ACTIVE),
+        rivals=[row for row in live if _is_rival(row, statement, keys=keys)],
+        former=_first(same, Memory.Status.SUPERSEDED),
+        waiting=_first(same, Memory.Status.PENDING, Memory.Status.CONFLICT),
+    )
+
+
+def rivals(memory: Memory) -> list[Memory]:
+    """The live memories that this one, if it were live, would replace."""
+    keys = keys_of(memory.statement, memory.key)
+    return neighbours(memory.user_id, memory.statement, digest=memory.digest, keys=keys).rivals
+
+
+def strongest_origin(memory: Memory) -> Origin:
+    """Of all who ever said it, and of its person, where they confirmed or corrected it: what a rival must outweigh."""
+    said = MemorySource.objects.filter(user_id=memory.user_id, memory=memory)
+    origins = [Origin(memory.origin), *map(Origin, said.values_list("origin", flat=True).distinct())]
+    word = [Feedback.Verdict.CONFIRMED, Feedback.Verdict.CORRECTED]
+    if Feedback.objects.filter(user_id=memory.user_id, memory=memory, verdict__in=word).exists():
+        origins.append(Origin.USER_CONFIRMED)
+    return min(origins, key=lambda origin: origin.rank)
+
+
+def _near(user_id: UUID, statement: str, *, digest: str, keys: Iterable[str]) -> MemoryQuerySet:
+    """Expects the index ``memory_list``: one person's rows."""
+    near = Q(digest=digest) | Q(key__in=list(keys), status=Memory.Status.ACTIVE)
+    for part in anchors(statement):
+        near |= Q(statement__icontains=part)
+    rows = Memory.objects.for_user(user_id).unfaded().filter(near).select_related("kind")
+    # What is sure to be compared comes first: the same words, the same key.
+    sure = Q(digest=digest) | Q(key__in=list(keys))
+    return rows.alias(is_sure=sure).order_by("-is_sure", "-affirmed_at", "-id").defer("embedding")[:COMPARED]
+
+
+def _is_rival(row: Memory, statement: str, *, keys: Iterable[str]) -> bool:
+    if row.valid_to and row.valid_to <= row.said_at:  # history when it was said
+        return False
+    return (row.key != "" and row.key in keys) or relation(statement, row.statement) == Relation.RIVAL
+
+
+def _first(rows: Iterable[Memory], *statuses: Memory.Status) -> Memory | None:
+    return next((row for row in rows if row.status in statuses), None)

@@ -1,0 +1,227 @@
+"""How a new statement is settled among what is known, in one transaction and without a model.
+
+``policies.relations`` compares texts, ``policies.reconciliation`` decides, this room writes what was decided. A
+statement is never rewritten by another: what repeats it is noted as a source, what replaces it is a row of its own.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+from django.utils import timezone
+
+from memoryapp.accounts.models import User
+from memoryapp.errors import MemoryAppError
+from memoryapp.longterm import history, queries
+from memoryapp.longterm.candidates import Candidate
+from memoryapp.longterm.models import Kind, Memory, MemorySource, MemoryVersion, Tombstone
+from memoryapp.longterm.neighbours import Neighbours, keys_of, neighbours, storable_slot, strongest_origin
+from memoryapp.nudges import EMBED_MEMORIES, nudge
+from memoryapp.policies import reconciliation
+from memoryapp.policies.reconciliation import Known, Outcome
+from memoryapp.policies.slots import synonyms
+from memoryapp.policies.trust import INITIAL_CONFIDENCE, Origin
+
+WAITS = {Outcome.PENDING: Memory.Status.PENDING, Outcome.CONFLICT: Memory.Status.CONFLICT}
+
+
+class ForgottenError(MemoryAppError):
+    """This was forgotten after it had been said; only saying it again can bring it back."""
+
+    code = "forgotten"
+    http_status = 409
+
+
+class MemoryFullError(MemoryAppError):
+    """``details["limit"]``: how many memories one person may have."""
+
+    code = "memory_full"
+    http_status = 409
+
+
+class PendingFullError(MemoryAppError):
+    """``details["limit"]``: how many statements of one day may wait for their person."""
+
+    code = "pending_full"
+    http_status = 409
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """``memory``: the row that now holds the statement (for CONFLICT and PENDING: the one that waits).
+
+    ``met``: the known memory that decided it: reinforced, superseded, contradicted, or the reason why it is ignored.
+    """
+
+    outcome: Outcome
+    memory: Memory
+    met: UUID | None = None
+
+
+def reconcile(user_id: UUID, candidate: Candidate) -> Remembered:
+    """Settle a checked candidate, within the caller's transaction."""
+    user = history.lock_person(user_id)
+    kind = queries.get_kind(candidate.kind)
+    digest = queries.statement_digest(user.forgetting_key, candidate.statement)
+    _refuse_forgotten(user, candidate)
+    keys = frozenset[str]() if candidate.is_over else keys_of(candidate.statement, candidate.key)
+    history.retire_faded(user_id, digest=digest, keys=keys)
+    near = neighbours(user_id, candidate.statement, digest=digest, keys=keys)
+    if candidate.is_over:
+        near = replace(near, rivals=[])
+    decision = reconciliation.decide(
+        origin=candidate.origin,
+        said_at=candidate.said_at,
+        needs_confirmation=kind.needs_confirmation,
+        same=_known(near.same) if near.same else None,
+        rivals=[_known(rival) for rival in near.rivals],
+        former=_known(near.former) if near.former else None,
+    )
+    memory = _write(user, candidate, decision.outcome, near, kind=kind, digest=digest)
+    return Remembered(decision.outcome, memory, decision.target)
+
+
+def _write(
+    user: User, candidate: Candidate, outcome: Outcome, near: Neighbours, *, kind: Kind, digest: str
+) -> Memory:
+    match outcome:
+        case Outcome.IGNORED:
+            found = near.same or near.former
+            assert found is not None
+            return found
+        case Outcome.REINFORCED:
+            assert near.same is not None
+            return _reinforce(near.same, candidate)
+        case Outcome.PENDING | Outcome.CONFLICT if near.waiting and near.waiting.status == WAITS[outcome]:
+            return with_source(near.waiting, candidate, outcome)
+    _refuse_when_full(user.id, waits=outcome in WAITS)
+    candidate = replace(candidate, key=candidate.key or _key(candidate, near.rivals))
+    replaced = near.rivals if outcome == Outcome.SUPERSEDED else []
+    memory = _create(user.id, kind, digest, candidate, status=WAITS.get(outcome), replaces=replaced)
+    return with_source(memory, candidate, outcome)
+
+
+def _key(candidate: Candidate, rivals: Sequence[Memory]) -> str:
+    """The words' own key, under the name that a former value has already; of what is over none."""
+    slot = "" if candidate.is_over else storable_slot(candidate.statement)
+    used = {rival.key for rival in rivals} & synonyms(slot) if slot else set()
+    return min(used) if used else slot
+
+
+def _reinforce(memory: Memory, candidate: Candidate) -> Memory:
+    affirms = reconciliation.affirms(candidate.origin, held=Origin(memory.origin))
+    if affirms and memory.affirmed_at < candidate.said_at:
+        memory.affirmed_at = candidate.said_at
+        memory.save(update_fields=["affirmed_at"])
+    return with_source(memory, candidate, Outcome.REINFORCED)
+
+
+def _create(
+    user_id: UUID,
+    kind: Kind,
+    digest: str,
+    candidate: Candidate,
+    *,
+    status: Memory.Status | None,
+    replaces: Sequence[Memory],
+) -> Memory:
+    """Each former value keeps its interval and leaves its place under the key to the new one."""
+    memory = Memory(
+        user_id=user_id,
+        kind=kind,
+        key=candidate.key,
+        quote=candidate.quote,
+        channel=candidate.channel,
+        source_message_id=candidate.source.message_id if candidate.source else None,
+        source_run_id=candidate.run_id,
+        origin=candidate.origin,
+        confidence=INITIAL_CONFIDENCE[candidate.origin],
+        status=status or Memory.Status.ACTIVE,
+        said_at=candidate.said_at,
+        happened_at=candidate.happened_at,
+        valid_from=candidate.valid_from or candidate.said_at,
+        valid_to=candidate.valid_to,
+        affirmed_at=candidate.said_at,
+    )
+    history.word(memory, candidate.statement, digest=digest)
+    known_until = timezone.now()  # whenever it was said that it ended
+    for former in replaces:
+        history.step_aside(former, until=memory.valid_from, at=known_until)
+    memory.save(force_insert=True)
+    for former in replaces:
+        history.point_to(memory, former)
+    reason = f"first said, through {memory.get_channel_display()}"
+    history.write_version(memory, author=_author(candidate), reason=reason)
+    nudge(EMBED_MEMORIES, memory.id)
+    return memory
+
+
+def with_source(memory: Memory, candidate: Candidate, outcome: Outcome) -> Memory:
+    """Note where it was said; the same message counts once."""
+    values = {
+        "quote": candidate.quote,
+        "origin": candidate.origin,
+        "outcome": outcome,
+        "said_at": candidate.said_at,
+    }
+    if candidate.source is None:
+        MemorySource.objects.create(user_id=memory.user_id, memory=memory, **values)
+    else:
+        MemorySource.objects.get_or_create(
+            user_id=memory.user_id, memory=memory, message_id=candidate.source.message_id, defaults=values
+        )
+    return memory
+
+
+def _refuse_forgotten(user: User, candidate: Candidate) -> None:
+    if candidate.epoch_at_start is not None and candidate.epoch_at_start != user.memory_epoch:
+        raise ForgottenError(
+            "Something was forgotten while this was being worked on, so nothing was saved. Say it again to save it."
+        )
+    digests = queries.digests(user.forgetting_key, candidate.statement)
+    if candidate.source:
+        digests |= {queries.place_digest(user.forgetting_key, candidate.source.message_id, candidate.quote)}
+    tombstone = queries.tombstone_for(user.id, digests)
+    if tombstone is None:
+        return
+    if candidate.said_at <= tombstone.created_at or not _is_in_own_words(candidate):
+        raise ForgottenError("This was forgotten. Only the user can bring it back, by saying it again.")
+    # A new statement. Forgotten more than once, it left more than one stone.
+    Tombstone.objects.filter(user_id=user.id, digest__in=digests).delete()
+
+
+def _is_in_own_words(candidate: Candidate) -> bool:
+    """Whether the person said just that, whatever else was in the prompt; a paraphrase of old text is not it."""
+    if candidate.source:
+        return reconciliation.says(candidate.source.text, candidate.statement)
+    return candidate.origin.is_at_least(Origin.USER_CONFIRMED)
+
+
+def _refuse_when_full(user_id: UUID, *, waits: bool) -> None:
+    quota = queries.quota(user_id)
+    if quota.used >= quota.limit:
+        raise MemoryFullError(
+            f"Memory is full ({quota.limit:,} memories). Forget some on the Memory page to make room.",
+            limit=quota.limit,
+        )
+    if waits and quota.pending_today >= quota.pending_limit:
+        raise PendingFullError(
+            f"{quota.pending_today:,} statements of the last 24 hours wait for a word already, and no more than "
+            f"{quota.pending_limit:,} may. Settle some on the Memory page, or try again tomorrow.",
+            limit=quota.pending_limit,
+        )
+
+
+def _known(memory: Memory) -> Known:
+    return Known(
+        id=memory.id,
+        origin=strongest_origin(memory),
+        affirmed_at=memory.affirmed_at,
+        held_until=memory.valid_to,
+    )
+
+
+def _author(candidate: Candidate) -> MemoryVersion.Author:
+    if candidate.channel in {Memory.Channel.API, Memory.Channel.INSPECTOR}:
+        return MemoryVersion.Author.USER
+    return MemoryVersion.Author.ASSISTANT
