@@ -16,6 +16,7 @@ logger = logging.getLogger(__name__)
 RUN_TURN = "chat.tasks.run_turn"
 EMBED_MEMORIES = "memoryapp.lifecycle.tasks.embed_memories"
 AFTER_TURN = "memoryapp.lifecycle.tasks.after_turn"
+EXTRACT_CONVERSATION = "memoryapp.lifecycle.tasks.extract_conversation"
 SUMMARISE_NOW = "memoryapp.lifecycle.tasks.summarise_now"
 SUMMARISE_AGAIN = "memoryapp.lifecycle.tasks.summarise_again"
 

@@ -59,16 +59,26 @@ class _Draft:
     usage: Usage
 
 
-def compact_after(turn: Turn) -> Compacted:
-    """Compact in the background when the next prompt would reach the trigger share of what a prompt may hold."""
+def is_due_after(turn: Turn) -> bool:
+    """Whether the next prompt would reach the trigger share of what a prompt may hold, and no summary came since."""
     conf = get_conf()
     share = conf.for_model(conf.chat_model).compaction_trigger_share
-    used = turn.next_prompt_tokens
     current = queries.current_summary(turn.user_id, turn.conversation_id)
     is_answered_for = bool(current and turn.finished_at and current.created_at > turn.finished_at)
-    if is_answered_for or not policy.is_due(used_tokens=used, input_tokens=_input_tokens(), share=share):
+    used = turn.next_prompt_tokens
+    return not is_answered_for and policy.is_due(used_tokens=used, input_tokens=_input_tokens(), share=share)
+
+
+def compact_after(turn: Turn) -> Compacted:
+    """Compact in the background where that is due."""
+    if not is_due_after(turn):
         return Compacted()
-    return compact(turn.user_id, turn.conversation_id, used_tokens=used, trigger=Summary.Trigger.AFTER_TURN)
+    return compact(
+        turn.user_id,
+        turn.conversation_id,
+        used_tokens=turn.next_prompt_tokens,
+        trigger=Summary.Trigger.AFTER_TURN,
+    )
 
 
 def compact(
@@ -133,6 +143,7 @@ def summarise_again(user_id: UUID, conversation_id: UUID) -> Compacted:
         trigger=Summary.Trigger.MANUAL,
         tokens_before=_tokens(covered) + (base.tokens_after if base else 0),
         usage=usage,
+        taint=transcript.taint_of(base, covered),
     )
     added = transcript.add_summary(conversation, new, replaces=current)
     return Compacted(int(added is not None), usage)
@@ -178,6 +189,7 @@ def _roll_up(
         trigger=trigger,
         tokens_before=tokens_before,
         usage=draft.usage,
+        taint=transcript.taint_of(current, covered),
     )
     added = transcript.add_summary(conversation, new, replaces=current, lines=lines)
     return draft.usage if added else None

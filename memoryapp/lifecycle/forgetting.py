@@ -13,11 +13,17 @@ from memoryapp.longterm import operations as longterm
 from memoryapp.longterm.operations import Traces
 from memoryapp.scratchpad import operations as scratchpad
 from memoryapp.scratchpad import queries as runs
-from memoryapp.transcript import claims
+from memoryapp.transcript import claims, sources
 from memoryapp.transcript.models import Turn
 
 # Lines of a pad are cut, and an experience is made of them: the beginning of a long text finds it there too.
 BEGINNING_CHARS = 200
+
+
+@receiver(longterm.forgetting, dispatch_uid="pass-over-messages")
+def pass_over_messages(traces: Traces, **_: object) -> None:
+    """Messages that hold what is forgotten, and that nobody has read yet, teach nothing any more, however worded."""
+    sources.pass_over(traces.user_id, texts=traces.texts)
 
 
 @receiver(longterm.forgetting, dispatch_uid="drop-run-records")

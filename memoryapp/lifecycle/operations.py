@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from memoryapp.errors import MemoryAppError
 from memoryapp.lifecycle.compaction import Compacted
+from memoryapp.lifecycle.extraction import Extracted
 from memoryapp.lifecycle.models import LifecycleRun
 from memoryapp.lifecycle.promotion import Promoted
 from memoryapp.lifecycle.titling import Titled
@@ -48,6 +49,27 @@ def compacted(conversation: Conversation, work: Callable[[], Compacted]) -> Comp
             rows=done.versions,
             input_tokens=done.usage.total_input_tokens,
             output_tokens=done.usage.output_tokens,
+        )
+    return done
+
+
+def extracted(conversation: Conversation, work: Callable[[], Extracted]) -> Extracted:
+    """Learn from a conversation and keep a line about it: what it cost, what it wrote, and why it stopped, if it did.
+
+    No line when there was nothing to read.
+    """
+    started_at = timezone.now()
+    done = work()
+    if done.messages or done.error_code:
+        _note(
+            LifecycleRun.Job.EXTRACTION,
+            user_id=conversation.user_id,
+            subject_id=conversation.id,
+            started_at=started_at,
+            rows=done.memories,
+            input_tokens=done.usage.total_input_tokens,
+            output_tokens=done.usage.output_tokens,
+            error_code=done.error_code,
         )
     return done
 

@@ -2,25 +2,35 @@
 
 import logging
 from collections.abc import Callable
+from datetime import timedelta
 from uuid import UUID
 
 from celery import shared_task
 from django.core.exceptions import ObjectDoesNotExist
 from django.utils import timezone
 
+from memoryapp.conf import get_conf
 from memoryapp.embeddings.base import EmbedderUnavailable
-from memoryapp.lifecycle import compaction, embedding, operations, promotion, titling
+from memoryapp.lifecycle import compaction, embedding, extraction, operations, promotion, titling
 from memoryapp.lifecycle.compaction import Compacted
 from memoryapp.lifecycle.models import LifecycleRun
 from memoryapp.longterm import operations as longterm
 from memoryapp.longterm import queries as memories
+from memoryapp.nudges import EXTRACT_CONVERSATION, nudge
+from memoryapp.policies.extraction import LONGEST_WAIT
 from memoryapp.scratchpad import operations as scratchpad
 from memoryapp.scratchpad import queries as runs
-from memoryapp.transcript import conversations
+from memoryapp.transcript import conversations, keys, sources
 from memoryapp.transcript import queries as transcript
 from memoryapp.transcript.models import Conversation, Summary, Turn
 
 logger = logging.getLogger(__name__)
+
+# What the sweep looks through for conversations whose nudge was lost, or that failed: an older one is read when
+# somebody takes it up again.
+RECENT = timedelta(days=7)
+NUDGES_AT_ONCE = 100
+MISSING_KEYS = 1_000  # in a sweep: about a second's work
 
 
 @shared_task
@@ -46,17 +56,45 @@ def after_turn(turn_id: str) -> None:
     # One that can be tried again goes with the sweep: until then a retry knows what was done already.
     if memories.drops_run_records_at_once() and turn.status == Turn.Status.COMPLETED:
         scratchpad.drop_records(turn.user_id, runs.run_ids_of_turns(turn.user_id, [turn.id]).values())
+    _embed_turn(turn)
     operations.titled(turn, lambda: titling.give_title_if_due(turn))
+    if compaction.is_due_after(turn):
+        _extract(turn.conversation)  # before turns leave the window
     operations.compacted(turn.conversation, lambda: compaction.compact_after(turn))
+    nudge(EXTRACT_CONVERSATION, turn.conversation_id, delay_s=get_conf().extraction_delay_s)
+
+
+@shared_task
+def extract_conversation(conversation_id: str) -> None:
+    """Learn from what was said, once it has been quiet for a while: a newer turn sends a nudge of its own."""
+    conversation = transcript.conversation_for_worker(UUID(conversation_id))
+    if conversation and extraction.is_due(conversation, now=timezone.now()):
+        operations.extracted(conversation, lambda: extraction.extract(conversation))
+
+
+def _embed_turn(turn: Turn) -> None:
+    """What was said can be recalled by its meaning from now on; the sweep repeats what fails here."""
+    try:
+        embedding.embed_turn(turn.id)
+    except EmbedderUnavailable as error:
+        logger.warning("Turn %s waits for its vectors: %s", turn.id, error)
+
+
+def _extract(conversation: Conversation) -> None:
+    """Learn from what was said, quiet or not."""
+    if extraction.may_try(conversation, now=timezone.now()):
+        operations.extracted(conversation, lambda: extraction.extract(conversation))
 
 
 @shared_task
 def summarise_now(conversation_id: str) -> None:
     """A person asks for it: fold all but the newest turns into the summary."""
-    _on_request(
-        conversation_id,
-        lambda it: compaction.compact(it.user_id, it.id, trigger=Summary.Trigger.MANUAL),
-    )
+
+    def summarise(conversation: Conversation) -> Compacted:
+        _extract(conversation)
+        return compaction.compact(conversation.user_id, conversation.id, trigger=Summary.Trigger.MANUAL)
+
+    _on_request(conversation_id, summarise)
 
 
 @shared_task
@@ -73,11 +111,19 @@ def _on_request(conversation_id: str, work: Callable[[Conversation], Compacted])
 
 @shared_task
 def sweep() -> None:
-    """Once a minute: delete what has faded, been deleted or was temporary, drop old run records, embed the backlog.
+    """Once a minute: delete what has faded, been deleted or was temporary, drop old run records, embed the backlog,
+    wake the reading of what nobody has read.
 
     Each for itself: what one person's rows do to one of them must not stop the others.
     """
-    for job in (_delete_faded, _delete_conversations, _drop_run_records, _embed_backlog):
+    for job in (
+        _delete_faded,
+        _delete_conversations,
+        _drop_run_records,
+        _keep_missing_keys,
+        _embed_backlog,
+        _wake_extraction,
+    ):
         try:
             job()
         except Exception:  # the edge of a job
@@ -98,8 +144,21 @@ def _drop_run_records() -> None:
         operations.logged(LifecycleRun.Job.EXPIRY, lambda: scratchpad.drop_old_records(older_than_days=days))
 
 
+def _keep_missing_keys() -> None:
+    keys.keep_missing(limit=MISSING_KEYS)
+
+
 def _embed_backlog() -> None:
     try:
         operations.logged(LifecycleRun.Job.EMBEDDING, embedding.embed_backlog)
     except EmbedderUnavailable as error:
         logger.warning("The embedding backlog waits: %s", error)
+
+
+def _wake_extraction() -> None:
+    now = timezone.now()
+    waiting = sources.conversations_waiting(
+        active_since=now - RECENT, ended_before=now - LONGEST_WAIT, limit=NUDGES_AT_ONCE
+    )
+    for conversation_id in waiting:
+        nudge(EXTRACT_CONVERSATION, conversation_id)

@@ -258,6 +258,38 @@ def test_answer_says_where_the_memory_comes_from(origin, opening):
     assert reply_to(said("What do I drink?", {**TEA, "origin": origin})).text.startswith(opening)
 
 
+BIKE = {"user, 30 Jun 2026": "We rode our bikes along the Danube."}
+
+
+def test_an_earlier_message_is_quoted_like_a_memory():
+    reply = Tools().run(said("Where did we ride our bikes?", BIKE))
+
+    assert reply == 'You told me on 30 June 2026: "We rode our bikes along the Danube."'
+
+
+def test_what_another_person_said_is_theirs():
+    reply = Tools().run(
+        said(
+            "Who rode bikes along the Danube?",
+            {"Caroline, 30 Jun 2026": "We rode our bikes along the Danube."},
+        )
+    )
+
+    assert reply.startswith("Caroline said on 30 June 2026")
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"assistant, 30 Jun 2026": "You rode your bikes along the Danube."},
+        {"user, 30 Jun 2026": "Where did we ride our bikes along the Danube?"},
+    ],
+    ids=["an earlier reply", "an earlier question"],
+)
+def test_neither_an_earlier_reply_nor_a_question_is_an_answer(message):
+    assert "I know nothing about that" in Tools().run(said("Where did we ride our bikes?", message))
+
+
 def test_always_included_memory_is_not_spouted():
     reply = Tools().run(said("What is the capital of France?", NAME))
 

@@ -211,7 +211,7 @@ NOT_KEPT = [
     "Apparently I like jazz.",
     "Bob: I live in Paris",
     "Anna lives in Paris.",
-    "My sister lives in Rome.",
+    "Our neighbours live in Rome.",
     "They prefer tea.",
     "> I live in Paris",
     "`I like tea`",

@@ -5,9 +5,7 @@ are templates over the pattern's named groups; a form has a key only where a per
 so that a later statement replaces the earlier one.
 """
 
-import re
-from dataclasses import dataclass
-
+from memoryapp.llm.offline.life import FAMILY, LIFE
 from memoryapp.llm.offline.vocabulary import (
     ACQUAINTANCE,
     CALLED,
@@ -34,6 +32,7 @@ from memoryapp.llm.offline.vocabulary import (
     TAIL,
     WHEN,
     either,
+    form,
 )
 
 _ADVERBS = "(?:(?:really|also|still|just|currently|now|very|severely|highly|mildly|recently|always|mostly) )*"
@@ -53,117 +52,106 @@ _ATTRIBUTES = either(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
-    kind: str
-    pattern: re.Pattern[str]
-    key: str
-
-
-def _form(kind: str, pattern: str, key: str = "") -> Form:
-    return Form(kind, re.compile(pattern, re.IGNORECASE), key)
-
-
 _IDENTITY = (
-    _form(
+    form(
         "identity",
         rf"My (?:full |first |real )?name(?:'s| is) {NOT_A_NAME}(?:{NAME}|[^\W\d_]+(?<!able)(?<!ant)){TAIL}",
         "name",
     ),
-    _form("identity", rf"(?:You (?:can|may|should) )?(?:just )?call me {NOT_A_NAME}{NAME}{TAIL}", "name"),
-    _form(
+    form("identity", rf"(?:You (?:can|may|should) )?(?:just )?call me {NOT_A_NAME}{NAME}{TAIL}", "name"),
+    form(
         "identity",
         rf"(?:I go by|(?:People|(?:My )?friends|Everyone) calls? me) {NOT_A_NAME}{NAME}{TAIL}",
         "name",
     ),
-    _form(
+    form(
         "identity",
         rf"My (?P<attribute>{_ATTRIBUTES})(?:'s| is| are) (?!(?:not|too|so|very|at|broken|gone|wrong"
         rf"|different|unknown|private|hard|\w+ing)\b){OBJECT}",
         "{attribute}",
     ),
-    _form("identity", rf"I(?: was|'m| am) born (?:on |in )?(?:the )?(?=.*\d)(?=.*{DATED}).+", "birthday"),
-    _form(
+    form("identity", rf"I(?: was|'m| am) born (?:on |in )?(?:the )?(?=.*\d)(?=.*{DATED}).+", "birthday"),
+    form(
         "identity",
         rf"My (?:birthday|date of birth)(?:'s| is) (?!not\b|in \d+ |soon|coming)(?=.*{DATED}).+",
         "birthday",
     ),
-    _form("identity", rf"I was born (?:and raised )?in {NAME}{TAIL}", "birthplace"),
-    _form("identity", rf"{_I_AM}\d{{1,3}}(?: years old)?", "age"),
-    _form("identity", rf"{_I_AM}(?:half[- ])?{DEMONYM}", "nationality"),
-    _form(
+    form("identity", rf"I was born (?:and raised )?in {NAME}{TAIL}", "birthplace"),
+    form("identity", rf"{_I_AM}\d{{1,3}}(?: years old)?", "age"),
+    form("identity", rf"{_I_AM}(?:half[- ])?{DEMONYM}", "nationality"),
+    form(
         "identity",
         rf"I(?:'m| am| come| originally come| am originally) from (?:the )?{NAME}{PLACE_TAIL}",
         "origin",
     ),
-    _form("identity", rf"I {_ADVERBS}(?:live|reside|no longer live) in (?:the )?{NAME}{PLACE_TAIL}", "city"),
-    _form("identity", rf"{_I_AM}(?:living|based) in (?:the )?{NAME}{PLACE_TAIL}", "city"),
-    _form(
+    form("identity", rf"I {_ADVERBS}(?:live|reside|no longer live) in (?:the )?{NAME}{PLACE_TAIL}", "city"),
+    form("identity", rf"{_I_AM}(?:living|based) in (?:the )?{NAME}{PLACE_TAIL}", "city"),
+    form(
         "identity",
         rf"(?:(?:Last \w+|Yesterday|Today|In \w+),? )?I(?:'ve| have)? (?:just |recently |now )?moved "
         rf"(?:from {NAME} )?to {NOT_A_PLACE}(?:the )?{NAME}{PLACE_TAIL}",
         "city",
     ),
-    _form("identity", r"I live (?:alone|(?:together )?with my .+)", "household"),
-    _form("identity", r"My time ?zone(?:'s| is) (?!not\b).+", "time_zone"),
-    _form(
+    form("identity", r"I live (?:alone|(?:together )?with my .+)", "household"),
+    form("identity", r"My time ?zone(?:'s| is) (?!not\b).+", "time_zone"),
+    form(
         "identity",
         r"I(?:'m| am) (?:in|on) (?:the )?(?:(?:UTC|GMT) ?[+-]?\d{1,2}(?::\d\d)?|(?-i:[A-Z]{2,4}T|UTC"
         r"|Eastern|Pacific|Central|Mountain|Atlantic) time(?: ?zone)?)",
         "time_zone",
     ),
-    _form(
+    form(
         "identity",
         rf"I {_ADVERBS}(?:work|no longer work) (?:at|for) (?!the (?:moment|same|time))(?:(?:an?|the) "
         rf"[\w-].*|{CAPITAL}(?: .+)?){TAIL}",
         "employer",
     ),
-    _form(
+    form(
         "identity",
         rf"I(?:'ve| have)? (?:just |recently )?(?:joined|started (?:working |a (?:new )?job )?at) "
         rf"{NAME}{PLACE_TAIL}",
         "employer",
     ),
-    _form("identity", rf"I {_ADVERBS}work as (?:an?|the) .+", "occupation"),
-    _form(
+    form("identity", rf"I {_ADVERBS}work as (?:an?|the) .+", "occupation"),
+    form(
         "identity",
         rf"{_I_AM}(?:an?|the) (?:(?!bad |good |terrible |great )[\w-]+ ){{0,3}}?{JOB}(?: (?:at|in|for"
         rf"|from|by|with|and) .+)?{TAIL}",
         "occupation",
     ),
-    _form("identity", rf"{_I_AM}(?:retired|self-employed|unemployed)", "occupation"),
-    _form(
+    form("identity", rf"{_I_AM}(?:retired|self-employed|unemployed)", "occupation"),
+    form(
         "identity",
         r"I (?:mostly |usually )?work (?:from home|remotely|part[- ]time|full[- ]time|nights?)(?: .+)?",
         "work.mode",
     ),
-    _form("identity", rf"I(?: {_ADVERBS}(?:study|major in)|(?:'m| am) studying) (?:at )?{OBJECT}", "studies"),
-    _form(
+    form("identity", rf"I(?: {_ADVERBS}(?:study|major in)|(?:'m| am) studying) (?:at )?{OBJECT}", "studies"),
+    form(
         "identity",
         rf"(?:My|Our) (?P<relative>{RELATIVE}(?= is|{CALLED})|{ACQUAINTANCE}(?={CALLED}))(?:{CALLED}| "
         rf"is) {NOT_A_NAME}(?!{DEMONYM}$){NAME}{TAIL}",
         "family.{relative}.name",
     ),
     # "My older sister" says that there is another.
-    _form("identity", rf"(?:My|Our) (?:\w+er|little|big|\w+est) {RELATIVE}{CALLED} {NAME}{TAIL}"),
-    _form("identity", rf"(?:My|Our) (?:{RELATIVE}|{ACQUAINTANCE})'s birthday is (?!not\b)(?=.*{DATED}).+"),
-    _form("identity", rf"I(?:'m| am) (?:married|engaged) to {NAME}{TAIL}", "family.spouse.name"),
-    _form(
+    form("identity", rf"(?:My|Our) (?:\w+er|little|big|\w+est) {RELATIVE}{CALLED} {NAME}{TAIL}"),
+    form("identity", rf"(?:My|Our) (?:{RELATIVE}|{ACQUAINTANCE})'s birthday is (?!not\b)(?=.*{DATED}).+"),
+    form("identity", rf"I(?:'m| am) (?:married|engaged) to {NAME}{TAIL}", "family.spouse.name"),
+    form(
         "identity", rf"(?:My|Our) (?P<pet>{PET})(?:{CALLED}| is) {NOT_A_NAME}{NAME}{TAIL}", "pet.{pet}.name"
     ),
-    _form(
+    form(
         "identity", rf"{_WE_HAVE} (?:another|an? (?:second|third|other)) (?:\w+ )?{PET}{CALLED} {NAME}{TAIL}"
     ),
-    _form(
+    form(
         "identity", rf"{_WE_HAVE} an? (?:\w+ ){{0,2}}?(?P<pet>{PET}){CALLED} {NAME}{TAIL}", "pet.{pet}.name"
     ),
-    _form(
+    form(
         "identity",
         rf"{_WE_HAVE} (?:an?|one|two|three|four|five|six|\d) (?:\w+ )?(?:kids?|child(?:ren)?|sons?"
         rf"|daughters?|brothers?|sisters?|siblings?|grandchild(?:ren)?|dogs?|cats?|pets?|horses?)(?: "
         rf"(?:called|named|and) .+)?{TAIL}",
     ),
-    _form(
+    form(
         "identity",
         rf"I (?:also )?speak (?:fluent |some |a little )?{CAPITAL}(?:(?:, and|,| and) (?:some |a little "
         rf")?{CAPITAL})*(?: fluently)?",
@@ -171,35 +159,35 @@ _IDENTITY = (
 )
 
 _CONTACT = (
-    _form(
+    form(
         "contact_preference",
         r"(?:My (?:\w+ )?e-?mail(?: address)? is|(?:You can )?e-?mail me at) \S+@\S+\.\w+",
         "email",
     ),
-    _form(
+    form(
         "contact_preference",
         r"(?:My (?:\w+ )?(?:phone|telephone|mobile|cell)(?: number)? is|(?:You can )?(?:call|text|phone"
         r"|ring) me (?:at|on)) \+?\d[\d ()/-]{4,}",
         "phone",
     ),
-    _form(
+    form(
         "contact_preference",
         rf"I(?:'d| would)? (?:much )?(?:rather|prefer) (?:(?:to )?be (?:contacted|reached|called|texted"
         rf"|e-?mailed)|(?:by )?{CHANNEL})\b.*",
         "contact.channel",
     ),
-    _form(
+    form(
         "contact_preference",
         r"(?:The best way to (?:reach|contact) me is|I(?:'m| am) (?:best reached|easiest to reach)"
         r"|(?:You can )?(?:best )?(?:reach|contact) me (?:by|via|on|through)) .+",
         "contact.channel",
     ),
-    _form(
+    form(
         "contact_preference",
         r"(?:only|do not|don't|never) (?:ever )?(?:call|phone|ring|text|e-?mail|contact|message) me "
         r"(?:at|on|by|before|after|between|during|in|unless|with|via|about) .+",
     ),
-    _form(
+    form(
         "contact_preference",
         r"(?:call|text|e-?mail|message|contact) me (?:only|always|after|before|between|instead of"
         r"|rather than|in the (?:morning|evening|afternoon)|on weekdays)\b.*",
@@ -207,110 +195,110 @@ _CONTACT = (
 )
 
 _CONSTRAINTS = (
-    _form("constraint", rf"{_I_AM}(?:allergic|intolerant) to {OBJECT}"),
-    _form("constraint", rf"{_I_HAVE}an? (?:[\w-]+ ){{0,3}}(?:allergy|intolerance)(?: to {OBJECT})?"),
-    _form(
+    form("constraint", rf"{_I_AM}(?:allergic|intolerant) to {OBJECT}"),
+    form("constraint", rf"{_I_HAVE}an? (?:[\w-]+ ){{0,3}}(?:allergy|intolerance)(?: to {OBJECT})?"),
+    form(
         "constraint",
         rf"(?:{_I_AM}(?:no longer )?|I (?:became|turned|went|have gone) |I've (?:become|turned|gone) "
         rf")(?:an? )?(?:strict |lifelong )?(?:vegetarian|vegan|pescatarian|flexitarian)(?: now| "
         rf"again)?{TAIL}",
         "diet",
     ),
-    _form("constraint", rf"{_I_AM}(?:lactose|gluten)[- ]intolerant{TAIL}"),
-    _form(
+    form("constraint", rf"{_I_AM}(?:lactose|gluten)[- ]intolerant{TAIL}"),
+    form(
         "constraint",
         r"I (?:keep|eat|only eat) (?:kosher|halal|vegetarian|vegan|gluten[- ]free)(?: food| meat)?",
     ),
-    _form("constraint", r"I(?:'m| am) on an? (?:[\w-]+ )?[\w-]+ diet"),
-    _form(
+    form("constraint", r"I(?:'m| am) on an? (?:[\w-]+ )?[\w-]+ diet"),
+    form(
         "constraint",
-        rf"I (?:{_NEVER}|only) {EAT} (?!breakfast|lunch|dinner|enough|a\b|the\b|much|at\b|when\b){OBJECT}",
+        rf"I (?:{_NEVER}|only) {EAT} (?!breakfast|lunch|dinner|enough|an?\b|another\b|the\b|much|at\b|when\b){OBJECT}",
     ),
-    _form("constraint", rf"I (?:avoid|have to avoid|must avoid|can't have) (?!a\b|the\b|being){OBJECT}"),
-    _form(
+    form("constraint", rf"I (?:avoid|have to avoid|must avoid|can't have) (?!a\b|the\b|being){OBJECT}"),
+    form(
         "constraint",
         r"I(?: can't| cannot| can not| must not| mustn't|'m not allowed to| am not allowed to) (?:drink "
         r"\w+|drive|swim|fly|climb stairs|ride a bike)(?: at night)?",
     ),
-    _form(
+    form(
         "constraint",
         rf"{_I_HAVE}(?:type [12] )?(?:diabetes|asthma|coeliac disease|celiac disease|epilepsy|high "
         rf"blood pressure|migraines"
         r"|hay fever|vertigo|arthritis|a pacemaker|ADHD|dyslexia)",
     ),
-    _form(
+    form(
         "constraint",
         rf"{_I_AM}(?:an? )?(?:diabetic|coeliac|celiac|epileptic|asthmatic|pregnant|colou?r[- ]?blind"
         rf"|deaf|blind|dyslexic)",
     ),
-    _form("constraint", r"I use an? (?:wheelchair|hearing aid|walking stick|screen reader)"),
-    _form("constraint", r"My budget(?: for .+?)? is .*\d.*"),
-    _form(
+    form("constraint", r"I use an? (?:wheelchair|hearing aid|walking stick|screen reader)"),
+    form("constraint", r"My budget(?: for .+?)? is .*\d.*"),
+    form(
         "constraint",
         rf"(?:{_STANDING},? (?:please )?(?:only |always )?|(?:always|only) )(?:answer|reply|respond"
         rf"|speak|write|talk)(?: to me)? (?:only )?in {CAPITAL}",
         "reply.language",
     ),
-    _form("identity", rf"{_STANDING},? (?:please )?call me {NOT_A_NAME}{NAME}", "name"),
-    _form("constraint", rf"{_STANDING},? (?:please )?{NO_POINTER}\w+ .+"),
-    _form("constraint", rf"(?:always|never) {INSTRUCTION} (?!up\b){NO_POINTER}.+"),
+    form("identity", rf"{_STANDING},? (?:please )?call me {NOT_A_NAME}{NAME}", "name"),
+    form("constraint", rf"{_STANDING},? (?:please )?{NO_POINTER}\w+ .+"),
+    form("constraint", rf"(?:always|never) {INSTRUCTION} (?!up\b){NO_POINTER}.+"),
 )
 
 _TICKETS = (
-    _form(
+    form(
         "ticket",
         rf"(?:My |The |Our )?(?P<document>{DOCUMENT}) {NUMBER} (?:is|was|has|has been) {STATUS}(?: .+)?",
         "{document}.{number}.status",
     ),
-    _form(
+    form(
         "ticket",
         rf"(?:My|The|Our) (?:\w+ ){{0,2}}?{DOCUMENT}(?: (?:number|no\.?|id|code|reference))?(?: for "
         rf".+?)? is {NUMBER}",
     ),
-    _form(
+    form(
         "ticket", rf"(?:My|The|Our) (?:\w+ )?(?:flight|reference|confirmation) (?:number|code|id) is {NUMBER}"
     ),
-    _form("ticket", rf"(?:My |The |Our )?{DOCUMENT} {NUMBER} (?:is|was) (?:about|for|from) {OBJECT}"),
+    form("ticket", rf"(?:My |The |Our )?{DOCUMENT} {NUMBER} (?:is|was) (?:about|for|from) {OBJECT}"),
 )
 
 _DECISIONS = (
-    _form(
+    form(
         "decision",
         r"(?:We|I)(?:'ve| have)? (?:finally |just |already |now )?(?:decided|agreed|opted|settled|resolved) "
         rf"(?:not to|to|on|that|against|for|in favou?r of) {NO_POINTER}(?!do (?:it|this|that|so)\b).+",
     ),
-    _form(
+    form(
         "decision",
         rf"(?:We|I)(?:'ve| have)? (?:finally |just |already )?(?:chose|chosen|picked) (?:{CAPITAL}(?: "
         rf".+)?|{NO_POINTER}.+ over .+)",
     ),
-    _form("decision", rf"(?:We're|We are|I'm|I am) going with {OBJECT}"),
-    _form("decision", r"(?:The|Our|My) (?:final )?decision is (?:to|that) .+"),
+    form("decision", rf"(?:We're|We are|I'm|I am) going with {OBJECT}"),
+    form("decision", r"(?:The|Our|My) (?:final )?decision is (?:to|that) .+"),
 )
 
 # Without a time an event is chatter.
 _EVENTS = (
-    _form(
+    form(
         "event",
         rf"(?:My|Our|The) (?:[\w'-]+ ){{0,2}}?{EVENT}(?: (?:with|to|at|for|in|from) .+?)? (?:is|are"
         rf"|starts|leaves|departs|begins|takes place|was moved to) (?!not\b)(?=.*{WHEN}).+",
     ),
-    _form("event", rf"{_WE_HAVE} (?:an?|my|our) (?:[\w'-]+ ){{0,2}}?{EVENT}\b(?=.*{WHEN}).*"),
-    _form(
+    form("event", rf"{_WE_HAVE} (?:an?|my|our) (?:[\w'-]+ ){{0,2}}?{EVENT}\b(?=.*{WHEN}).*"),
+    form(
         "event",
         r"(?:I'm|I am|We're|We are) (?:getting married|flying|travell?ing|moving|leaving|visiting"
         r"|meeting|seeing (?:the|my|a)"
         rf"|going (?:to|on)|starting (?:a|my|at)|having (?:surgery|dinner|lunch)) {NO_POINTER}(?=.*{WHEN}).*",
     ),
-    _form(
+    form(
         "event",
         rf"(?:(?:Yesterday|Today|Last \w+|On \w+),? )?(?:I|We) (?:got married|adopted|graduated|broke "
-        rf"my|bought an? (?:car|house|flat)|ran a|visited|met with|had (?:surgery|a baby)) ?{NO_POINTER}.*",
+        rf"my|bought an? (?:car|house|flat)|ran (?:a|the)|visited|met with|had (?:surgery|a baby)) ?{NO_POINTER}.*",
     ),
 )
 
 _SESSION = (
-    _form(
+    form(
         "session",
         r"(?:(?:Today|Right now|Currently|At the moment|This (?:morning|afternoon|evening|week)),? "
         r"I(?:'m| am)"
@@ -320,57 +308,57 @@ _SESSION = (
 )
 
 _PREFERENCES = (
-    _form(
+    form(
         "preference",
         rf"My (?:absolute |all-time )?(?:favou?rite|preferred) (?P<object>[\w -]+?) (?:is|are) "
         rf"(?!not\b){NO_POINTER}.+",
         "favorite.{object}",
     ),
-    _form(
+    form(
         "preference",
         r"[\w '-]+? (?:is|are) my (?:absolute |all-time )?favou?rite (?P<object>[\w -]+)(?<! one)",
         "favorite.{object}",
     ),
-    _form(
+    form(
         "preference",
         rf"I only drink (?!.*\b(?:when|after|before|at|on|in|with|during|for)\b){NO_POINTER}.+",
         "drink.preference",
     ),
-    _form(
+    form(
         "preference",
         rf"I (?:only|always|never|usually|normally|typically|mostly|rarely|hardly ever|no longer|don't"
         rf"|do not) {HABIT}(?: {NO_POINTER}.+)?",
     ),
-    _form(
+    form(
         "preference",
         r"(?:When(?:ever)? I|On|In the|At|For|During|Before|After|Every)\b[^,]{1,50}?,? I (?:(?:only"
         r"|always|never|usually|prefer to"
         rf"|like to) {HABIT}|prefer|drink|eat|go running|swim|cycle|work from home)\b(?! (?:it|that"
         rf"|this)\b).*",
     ),
-    _form(
+    form(
         "preference",
         rf"I {_ADVERBS}(?:{_LIKES}|can't stand|cannot stand|can't bear|(?:don't|do not|no longer) "
         rf"(?:really )?{_LIKES}) {_NOT_THIS_ONE}{OBJECT}",
         "taste.{object}",
     ),
-    _form("preference", rf"I {_ADVERBS}prefer {OBJECT}"),
-    _form(
+    form("preference", rf"I {_ADVERBS}prefer {OBJECT}"),
+    form(
         "preference",
         rf"{_I_AM}(?:(?:big|huge) )?(?:into|fond of|interested in|keen on|obsessed with|afraid of"
         rf"|scared of|terrified of) {OBJECT}",
     ),
-    _form("preference", rf"{_I_AM}an? (?:(?:big|huge|lifelong) )?(?:fan|lover) of {OBJECT}"),
-    _form(
+    form("preference", rf"{_I_AM}an? (?:(?:big|huge|lifelong) )?(?:fan|lover) of {OBJECT}"),
+    form(
         "preference",
         rf"{_I_AM}an? (?:[\w-]+ )?(?:morning person|night owl|early bird|cat person|dog person|tea "
         rf"person|coffee person)",
     ),
-    _form("preference", rf"I(?:'m| am) (?:learning|teaching myself) {OBJECT}"),
+    form("preference", rf"I(?:'m| am) (?:learning|teaching myself) {OBJECT}"),
 )
 
 # Last, because a capital after "I'm" is the weakest sign of a name.
-_INTRODUCTION = _form(
+_INTRODUCTION = form(
     "identity",
     rf"(?:I'm|I am) {NOT_A_NAME}(?!{DEMONYM})(?-i:(?=[^\W\d_]\w*[a-z]|[^\x00-\x7f])){NAME}(?: from "
     rf"(?:the )?{NAME})?{TAIL}",
@@ -379,6 +367,8 @@ _INTRODUCTION = _form(
 
 FORMS = (
     *_IDENTITY,
+    *FAMILY,
+    *LIFE,
     *_CONTACT,
     *_CONSTRAINTS,
     *_TICKETS,

@@ -16,17 +16,24 @@ _FENCE = re.compile(
 # What stands before the turns: lines kept word for word, then the summary, in one block.
 _FRONT = ("<kept-word-for-word", "<conversation-summary")
 _SCRATCHPAD = "<scratchpad"
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_SAID = re.compile(rf"(?P<who>.+), (?P<day>[0-9]{{1,2}}) (?P<month>{'|'.join(_MONTHS)}) (?P<year>[0-9]{{4}})")
+_FOUND = 0.4  # what a past message is sure of at least, or recall would not have given it
 
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """One memory as the prompt shows it; ``confidence``: recall's probability that it is an answer."""
+    """One memory or past message as the prompt shows it; ``confidence``: recall's probability that it is an answer.
+
+    ``said_by``: of a message "user", "assistant" or a name.
+    """
 
     statement: str
     kind: str = ""
     origin: str = "user_typed"
     said_on: date | None = None
     confidence: float | None = None
+    said_by: str = "user"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +75,8 @@ def recalled_items(value: object) -> tuple[Recalled, ...]:
         value = next((inner for inner in value.values() if isinstance(inner, list)), [])
     if not isinstance(value, list):
         return ()
-    return tuple(_recalled(item) for item in value if isinstance(item, dict) and _statement(item))
+    items = [_as_memory(item) for item in value if isinstance(item, dict)]
+    return tuple(_recalled(item) for item in items if _statement(item))
 
 
 def decoded(content: str) -> object:
@@ -112,6 +120,17 @@ def _newest_reply(messages: Sequence[ModelMessage]) -> str:
     return "".join(_texts(newest)) if newest else ""
 
 
+def _as_memory(item: dict[str, object]) -> dict[str, object]:
+    """A past message, ``{"user, 8 May 2023": "…"}``, under the names of a memory; anything else as it is."""
+    for name, text in item.items():
+        said = _SAID.fullmatch(name)
+        if said and isinstance(text, str):
+            day = f"{int(said['year'])}-{_MONTHS.index(said['month']) + 1:02}-{int(said['day']):02}"
+            named = {"text": text, "said_by": said["who"], "said_on": day, "confidence": _FOUND}
+            return {**item, **named}
+    return item
+
+
 def _recalled(item: dict[str, object]) -> Recalled:
     confidence = item.get("confidence", item.get("score"))
     return Recalled(
@@ -120,6 +139,7 @@ def _recalled(item: dict[str, object]) -> Recalled:
         origin=str(item.get("origin") or "user_typed"),
         said_on=_day(item.get("said_on")),
         confidence=float(confidence) if isinstance(confidence, int | float) else None,
+        said_by=str(item.get("said_by") or "user"),
     )
 
 

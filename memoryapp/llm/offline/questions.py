@@ -139,9 +139,13 @@ def find_questions(message: str) -> Questions:
 
 
 def pertinent(question: str, items: Sequence[Recalled]) -> list[Recalled]:
-    """The items that answer ``question``, best first, at most ``ANSWERS_SHOWN``; usually none or one."""
+    """The items that answer ``question``, best first, at most ``ANSWERS_SHOWN``; usually none or one.
+
+    An earlier question or an earlier reply is no evidence of what it is about.
+    """
     asked = _Words.of(question)
-    scored = [(score, item) for item in items if (score := _score(asked, item)) > 0]
+    told = [item for item in items if item.said_by != "assistant" and not is_question(item.statement)]
+    scored = [(score, item) for item in told if (score := _score(asked, item)) > 0]
     best = max((score for score, _ in scored), default=0.0)
     close = [(score, item) for score, item in scored if score >= 0.75 * best]
     close.sort(key=lambda pair: -pair[0])

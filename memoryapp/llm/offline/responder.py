@@ -312,7 +312,8 @@ def _overview(recalled: tuple[Recalled, ...]) -> str:
 
 def _cited(item: Recalled) -> str:
     said_on = f" on {_dated(item.said_on)}" if item.said_on else ""
-    return f'{_TOLD_BY.get(item.origin, "I noted")}{said_on}: "{item.statement}"'
+    told_by = _TOLD_BY.get(item.origin, "I noted") if item.said_by == "user" else f"{item.said_by} said"
+    return f'{told_by}{said_on}: "{item.statement}"'
 
 
 def _dated(day: date) -> str:

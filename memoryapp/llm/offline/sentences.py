@@ -15,8 +15,9 @@ _NOT_THE_USER = re.compile(
     |^[ \t]*>[^\n]*                                                  # a quoted line
     |^(?:From|Sent|To|Cc|Subject):\ .*\Z                             # a pasted mail, to its end
     |^(?:-{2,}\ ?(?:Original|Forwarded)|Begin\ forwarded|On\ [^\n]{4,80}\ wrote:).*\Z
-    |"[^"\n]+"|“[^”\n]+”|„[^“”\n]+[“”]|«[^»\n]+»
-    |(?<!\w)['‘](?=\w)[^\n]*?(?<=[\w.!?,])['’](?!\w)""",
+    # Bounded: of many that are never closed, none may search the whole message for its end.
+    |"[^"\n]{1,600}"|“[^”\n]{1,600}”|„[^“”\n]{1,600}[“”]|«[^»\n]{1,600}»
+    |(?<!\w)['‘](?=\w)[^\n]{0,600}?(?<=[\w.!?,])['’](?!\w)""",
     re.DOTALL | re.MULTILINE | re.VERBOSE,
 )
 _BOUNDARY = re.compile(r"(?<=[.!?…])[)\]]*[ \t]+|(?<=[。？！])|;[ \t]+|\s*\n\s*")
@@ -66,7 +67,7 @@ class Sentence:
 
 def sentences(message: str) -> Iterator[Sentence]:
     """The message's sentences in order; one that is quoted or pasted from end to end is left out."""
-    masked = _NOT_THE_USER.sub(_blot, message)
+    masked = own_words(message)
     start = 0
     for end, next_start in _cuts(masked):
         bullet = _BULLET.match(masked, start, end)
@@ -76,6 +77,11 @@ def sentences(message: str) -> Iterator[Sentence]:
         if text and visible.strip(BLOT + " \t\n"):
             yield Sentence(text, is_own=BLOT not in visible)
         start = next_start
+
+
+def own_words(message: str) -> str:
+    """The message with what is quoted, pasted, forwarded or code in it blotted out, at equal length."""
+    return _NOT_THE_USER.sub(_blot, message)
 
 
 def without_lead(text: str) -> str:

@@ -10,12 +10,12 @@ Limits, on purpose or by nature:
 * A sentence with a condition, a doubt or reported speech ("if", "maybe", "she says") is dropped whole, even
   when part of it was a plain fact. So is every message that asks for work on a text ("translate: I live in
   Paris").
-* Third parties are kept only as names and birthdays of one's family and pets, or on an explicit "remember
-  that …".
+* Of third parties only one's family and pets are kept, and of them the plain facts: name, place, work, diet,
+  tastes; of anybody else what is told with "remember that …".
 * A capital letter tells a name or a place from an ordinary word: "I live in lisbon" is not recognised, and
   "I moved to Erlang" would be taken for a move.
 * Pronouns are never resolved: "I love it" and "the second one" say nothing later and are not kept.
-* Relative dates stay as they were said ("tomorrow"); the date of the message stands beside them.
+* Relative dates stay as they were said ("tomorrow"); ``policies.dates`` reads which day they mean.
 * Messages over 4,000 characters are taken for pasted text.
 """
 
@@ -24,10 +24,10 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from memoryapp.llm.offline.forms import FORMS, Form
+from memoryapp.llm.offline.forms import FORMS
 from memoryapp.llm.offline.secrets import has_secret, names_secret
 from memoryapp.llm.offline.sentences import Sentence, sentences, without_lead
-from memoryapp.llm.offline.vocabulary import WHEN
+from memoryapp.llm.offline.vocabulary import WHEN, Form
 
 PASTED_CHARS = 4_000
 _SENTENCE_CHARS = 300

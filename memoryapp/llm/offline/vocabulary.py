@@ -3,6 +3,22 @@
 They are matched, ignoring case, against text whose spaces are single and whose apostrophes are straight.
 """
 
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A way of saying something worth keeping. ``key`` is a template over the pattern's named groups."""
+
+    kind: str
+    pattern: re.Pattern[str]
+    key: str
+
+
+def form(kind: str, pattern: str, key: str = "") -> Form:
+    return Form(kind, re.compile(pattern, re.IGNORECASE), key)
+
 
 def either(words: str) -> str:
     """A group that matches any one of the words, which commas separate."""
@@ -40,7 +56,7 @@ _POINTERS_TO = either(
     "know,see,hear,think,understand,ask,say,admit,thank,help,be,bother,interrupt,point,talk about,do "
     "(?:it|this|that),have (?:you|it|that|this),learn more,read more,try,use (?:it|this|that)"
 )
-NO_POINTER = rf"(?!(?:{_POINTERS}|the {_POINTERS_THE}|to {_POINTERS_TO})\b)"
+NO_POINTER = rf"(?!(?:{_POINTERS}|the {_POINTERS_THE}|the [\w-]+ ones?|to {_POINTERS_TO})\b)"
 OBJECT = rf"{NO_POINTER}(?P<object>\w.*)"
 
 _LETTERS_OF_A_NAME = r"[\w'.-]*"
@@ -106,7 +122,9 @@ RELATIVE = either(
     "son,daughter,grandmother,grandfather,grandma,grandpa,aunt,uncle,cousin,niece,nephew,best friend"
 )
 # "My boss is Evil": these need to be called or named something.
-ACQUAINTANCE = either("boss,landlord,landlady,roommate,flatmate,dentist,doctor,therapist,teacher,neighbou?r")
+ACQUAINTANCE = either(
+    "boss,manager,landlord,landlady,roommate,flatmate,dentist,doctor,therapist,teacher,neighbou?r"
+)
 PET = either(
     "dog,cat,puppy,kitten,rabbit,hamster,parrot,horse,pony,turtle,tortoise,goldfish,bird,budgie,canary,"
     "snake,lizard,guinea pig,ferret"
