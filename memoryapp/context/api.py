@@ -1,45 +1,87 @@
 """REST: searching memories, and what a model call was given."""
 
+from datetime import datetime
 from typing import Literal
 from uuid import UUID
 
 from django.http import HttpRequest
 from django.utils import timezone
 from ninja import Field, Router, Schema
+from pydantic import AwareDatetime
 
 from memoryapp import rest
 from memoryapp.accounts.auth import caller_id
+from memoryapp.context import considered as verdicts
 from memoryapp.context import queries, recall
+from memoryapp.context.considered import Considered
 from memoryapp.context.preview import NextPrompt
-from memoryapp.context.recall import Considered
 from memoryapp.errors import NotFoundError
 from memoryapp.longterm.api import MemoryOut, memory_out
+from memoryapp.longterm.experience_api import ExperienceOut, experience_out
+from memoryapp.longterm.models import Memory
 from memoryapp.transcript import queries as transcript
+from memoryapp.transcript.queries import PastMessage
 
 router = Router(tags=["memories"])
 turns_router = Router(tags=["turns"])
 
 
 class SearchIn(rest.Body):
+    """``as_of``: what was known at that moment; experiences are known now only."""
+
     query: str = Field(min_length=1, max_length=2_000)
     limit: int = Field(10, ge=1, le=100)
-    include: list[Literal["facts"]] = ["facts"]
+    as_of: AwareDatetime | None = None
+    include: list[recall.Arm] = Field(list(recall.ARMS), min_length=1)
 
 
 class ArmsOut(Schema):
-    cosine: float | None
-    overlap: float
+    """How a candidate was compared: by meaning and by words. Null where it was not: it was looked up by key or date,
+    is always used, or has no vector yet."""
+
+    cosine: float | None = None
+    overlap: float | None = None
 
 
 class FoundOut(Schema):
-    memory: MemoryOut
+    """``confidence``: the probability that it answers the query, of an experience how near its goal is."""
+
     arms: ArmsOut
     confidence: float
     score: float
 
 
+class FoundFactOut(FoundOut):
+    type: Literal["fact"]
+    memory: MemoryOut
+
+
+class PastMessageOut(Schema):
+    """``speaker``: a person's name in an imported chat. ``origin``: the weakest in the turn that it belongs to."""
+
+    id: UUID
+    conversation_id: UUID
+    turn_id: UUID
+    seq: int
+    role: str
+    speaker: str
+    said_at: datetime
+    text: str
+    origin: str
+
+
+class FoundTurnOut(FoundOut):
+    type: Literal["turn"]
+    message: PastMessageOut
+
+
+class FoundExperienceOut(FoundOut):
+    type: Literal["experience"]
+    experience: ExperienceOut
+
+
 class SearchOut(Schema):
-    items: list[FoundOut]
+    items: list[FoundFactOut | FoundTurnOut | FoundExperienceOut]
 
 
 class SectionOut(Schema):
@@ -49,9 +91,13 @@ class SectionOut(Schema):
 
 
 class RecalledOut(Schema):
-    """A memory or an experience: the other id is null. ``confidence``: of an experience, how near its goal is."""
+    """A memory, a past message or an experience: the other ids are null, all of them when recall failed.
+
+    ``confidence``: of an experience, how near its goal is.
+    """
 
     memory_id: UUID | None = None
+    message_id: UUID | None = None
     experience_id: UUID | None = None
     arms: ArmsOut
     confidence: float | None
@@ -61,7 +107,10 @@ class RecalledOut(Schema):
 
 
 class ContextOut(Schema):
-    """``prefix_tokens``: how many the request began with that the conversation's previous one began with too."""
+    """``prefix_tokens``: how many the request began with that the conversation's previous one began with too.
+
+    ``is_memory_unavailable``: recall failed, and the turn went on without memory.
+    """
 
     model: str
     window_tokens: int
@@ -73,6 +122,7 @@ class ContextOut(Schema):
     cut_turns: int
     sections: list[SectionOut]
     recalled: list[RecalledOut]
+    is_memory_unavailable: bool
 
 
 class NextContextOut(Schema):
@@ -91,8 +141,18 @@ class NextContextOut(Schema):
 
 @router.post("/search", response={200: SearchOut, **rest.PROBLEMS})
 def search_memories(request: HttpRequest, body: SearchIn) -> dict[str, object]:
-    """Live memories that answer the query, best first. An empty list means that nothing is known about it."""
-    found = recall.search(caller_id(request), body.query, now=timezone.now(), limit=recall.CANDIDATES)
+    """Facts, past messages and experiences that answer the query, best first, each with how it was found.
+
+    An empty list means that nothing is known about it.
+    """
+    found = recall.search(
+        caller_id(request),
+        body.query,
+        now=timezone.now(),
+        limit=max(body.limit, recall.SHOWN),
+        include=body.include,
+        as_of=body.as_of,
+    )
     return {"items": [_found(item) for item in found if item.included][: body.limit]}
 
 
@@ -115,6 +175,7 @@ def get_context(request: HttpRequest, turn_id: UUID) -> dict[str, object]:
         "cut_turns": last.cut_turns,
         "sections": last.sections,
         "recalled": last.recalled,
+        "is_memory_unavailable": any(item["reason"] == verdicts.UNAVAILABLE for item in last.recalled),
     }
 
 
@@ -136,9 +197,30 @@ def next_context(prompt: NextPrompt) -> dict[str, object]:
 
 
 def _found(item: Considered) -> dict[str, object]:
-    return {
-        "memory": memory_out(item.memory),
-        "arms": {"cosine": item.cosine, "overlap": item.overlap},
+    found: dict[str, object] = {
+        "type": item.sort,
+        "arms": dict(item.arms),
         "confidence": item.confidence,
         "score": item.score,
+    }
+    match item.what:
+        case Memory():
+            return found | {"memory": memory_out(item.what)}
+        case PastMessage():
+            return found | {"message": _message(item.what)}
+        case _:
+            return found | {"experience": experience_out(item.what)}
+
+
+def _message(message: PastMessage) -> dict[str, object]:
+    return {
+        "id": message.id,
+        "conversation_id": message.conversation_id,
+        "turn_id": message.turn_id,
+        "seq": message.seq,
+        "role": message.role,
+        "speaker": message.speaker,
+        "said_at": message.said_at,
+        "text": message.text,
+        "origin": message.taint,
     }

@@ -1,28 +1,44 @@
-"""What long-term memory has to say to a question, and why each candidate is in or out."""
+"""What memory has to say to a question, and why each candidate is in or out.
+
+What a look-up can answer is looked up (``policies.routing``); the rest is searched for in three arms: facts, past
+turns, experiences. Their candidates stand in one list by one scale, and one cutoff decides; nothing found is an answer.
+"""
 
 import logging
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Literal, get_args
 from uuid import UUID
 
 from memoryapp.conf import get_conf
-from memoryapp.embeddings.base import LEXICAL_ONLY, Calibration, Embedder, EmbedderUnavailable
+from memoryapp.context import arms
+from memoryapp.context import considered as verdicts
+from memoryapp.context.arms import Asked
+from memoryapp.context.considered import Considered, Sort
+from memoryapp.context.items import prompt_item, prompt_tokens
+from memoryapp.embeddings.base import EmbedderUnavailable
 from memoryapp.embeddings.registry import get_embedder
-from memoryapp.llm.tokens import estimate_text
 from memoryapp.longterm import queries as longterm
-from memoryapp.longterm.models import Experience, Memory
-from memoryapp.longterm.search import Match, search_memories
-from memoryapp.policies import experiences as lessons
+from memoryapp.longterm.models import Memory
 from memoryapp.policies import ranking
-from memoryapp.policies.fencing import as_data
+from memoryapp.policies.dialogue import in_first_person
+from memoryapp.policies.reconciliation import normalise
+from memoryapp.policies.routing import route
+from memoryapp.policies.terms import sought
 from memoryapp.policies.trust import Origin, weakest
+from memoryapp.transcript import queries as transcript
+from memoryapp.transcript.queries import InPrompt
 
 logger = logging.getLogger(__name__)
 
-CANDIDATES = 200  # per search; far more than fit, so that the trace shows what was close
-LESSONS_SHOWN = 10  # in the trace
+Arm = Literal["facts", "turns", "experiences"]
+Arms = tuple[Arm, ...] | list[Arm]  # not a Collection: a tuple of names written in place would not fit one
+ARMS: tuple[Arm, ...] = get_args(Arm)
+
+CANDIDATES = 200  # of a search; far more than anybody reads
+SHOWN = 50  # per arm in the trace of a prompt: far more than fit, so that it shows what was close
 # An embedder reads a few hundred tokens; the rest of a long paste says little about the question.
 QUERY_MAX_CHARS = 2_000
 _UNSEARCHABLE = re.compile(
@@ -31,274 +47,198 @@ _UNSEARCHABLE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Considered:
-    """One candidate: its arms, its calibrated probability, and the verdict.
-
-    ``score`` orders; ``confidence`` is the probability that it answers the question (None for what is always used).
-    """
-
-    memory: Memory
-    cosine: float | None
-    overlap: float
-    confidence: float | None
-    score: float
-    included: bool
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Lesson:
-    """An experience whose goal the question may resemble, with its arms and the verdict.
-
-    ``similarity``: the cosine, or without a vector the overlap of words; what the cutoff applies to.
-    """
-
-    experience: Experience
-    cosine: float | None
-    overlap: float
-    similarity: float
-    score: float
-    included: bool
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
 class Recall:
-    """Everything that was considered, best first."""
+    """Everything that was considered, best first. ``is_unavailable``: recall failed, the turn goes on without."""
 
     considered: Sequence[Considered]
-    lessons: Sequence[Lesson] = ()
+    is_unavailable: bool = False
 
     @property
     def included(self) -> Sequence[Considered]:
         return [item for item in self.considered if item.included]
 
-    @property
-    def included_lessons(self) -> Sequence[Lesson]:
-        return [item for item in self.lessons if item.included]
+    def given(self, sort: Sort) -> Sequence[Considered]:
+        """What of this sort goes into the prompt."""
+        return [item for item in self.included if item.sort == sort]
 
     @property
     def taint(self) -> Origin:
         """The weakest origin among what goes into the prompt."""
-        memories = (item.memory.origin for item in self.included)
-        learned = (item.experience.origin for item in self.included_lessons)
-        return weakest(Origin(origin) for origin in (*memories, *learned))
+        return weakest(item.origin for item in self.included)
 
 
 NOTHING = Recall(())
+UNAVAILABLE = Recall((), is_unavailable=True)
 
 
-def recall(user_id: UUID, question: str, *, now: datetime, max_tokens: int | None = None) -> Recall:
-    """Live memories for a prompt: those always used, then what the question calls for, within the token budget.
+def recall(
+    user_id: UUID,
+    question: str,
+    *,
+    now: datetime,
+    max_tokens: int | None = None,
+    in_prompt: InPrompt | None = None,
+) -> Recall:
+    """What goes into a prompt: the facts always used, then what the question calls for, within the token budget.
 
-    Beside them what was learned from tasks like this one. Without an embedder the words decide alone. Nothing above
-    the cutoffs is an answer too.
+    ``in_prompt``: what of the conversation stands in the prompt word for word, and is not recalled into it. Without an
+    embedder the words decide alone. Nothing above the cutoff is an answer too.
     """
     conf = get_conf()
     always = [_always(memory) for memory in longterm.always_used(user_id)]
-    holdings = longterm.holdings(user_id)
-    asked = _asked(question) if holdings.memories or holdings.experiences else None
-    known = {item.memory.id for item in always}
-    found = (
-        _found(user_id, asked, now=now, limit=CANDIDATES, skip=known) if asked and holdings.memories else []
-    )
-    learned = _lessons(user_id, asked, now=now) if asked and holdings.experiences else []
-    # The best of both first; what is always used before them.
-    best: list[Considered | Lesson] = sorted([*found, *learned], key=lambda item: -item.score)
-    ranked = [*always, *best]
+    found = _found(user_id, question, now=now, limit=SHOWN, in_prompt=in_prompt)
+    asked_for = {item.what.id for item in found if item.reason == verdicts.BY_KEY}
+    always = [item for item in always if item.what.id not in asked_for]
+    known = {item.what.id for item in always}
+    ranked = _each_once(user_id, [*always, *(item for item in found if item.what.id not in known)])
     candidates = [item for item in ranked if item.included]
     fits = ranking.pack(
-        (estimate_text(as_data(_prompt_item(item))) for item in candidates),
+        map(prompt_tokens, candidates),
         budget=conf.recall_max_tokens if max_tokens is None else max_tokens,
         max_items=conf.recall_max_items,
     )
-    left_out = {id(item) for item, is_in in zip(candidates, fits, strict=True) if not is_in}
-    judged = [_over_budget(item) if id(item) in left_out else item for item in ranked]
+    left_out = {item.what.id for item, is_in in zip(candidates, fits, strict=True) if not is_in}
     return Recall(
-        [item for item in judged if isinstance(item, Considered)],
-        [item for item in judged if isinstance(item, Lesson)],
+        [_left_out(item, verdicts.OVER_BUDGET) if item.what.id in left_out else item for item in ranked]
     )
 
 
-def search(user_id: UUID, question: str, *, now: datetime, limit: int) -> Sequence[Considered]:
-    """Candidates by meaning and by words, best first, each judged against the cutoff."""
-    if not longterm.has_live(user_id):
-        return []  # embedding the question would be half of what a short turn costs
-    return _found(user_id, _asked(question), now=now, limit=limit, skip=set())
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """A question as it can be searched for. ``embedding``: None without an embedder."""
-
-    text: str
-    embedding: list[float] | None
-    embedder: Embedder
-
-
-def _asked(question: str) -> _Asked:
-    text = _UNSEARCHABLE.sub(" ", question[:QUERY_MAX_CHARS])
-    return _Asked(text, _embedded(text), get_embedder())
-
-
-def _found(
-    user_id: UUID, asked: _Asked, *, now: datetime, limit: int, skip: set[UUID]
+def search(
+    user_id: UUID,
+    question: str,
+    *,
+    now: datetime,
+    limit: int,
+    include: Arms = ARMS,
+    as_of: datetime | None = None,
+    participants: Sequence[str] = (),
+    in_prompt: InPrompt | None = None,
 ) -> Sequence[Considered]:
-    calibration = asked.embedder.calibration
-    matches = search_memories(
+    """The best ``limit`` candidates of all arms, best first, each judged against the cutoff.
+
+    ``as_of``: what was known at that moment. ``participants``: names of the people whose conversations are searched,
+    where they are not the user and the assistant; a question about one of them is asked as they would ask it.
+    ``in_prompt``: what the asker has in front of it already.
+    """
+    found = _found(
         user_id,
-        asked.text,
-        embedding=asked.embedding,
-        model_id=asked.embedder.model_id,
-        dense=calibration.dense,
-        lexical=calibration.lexical,
+        question,
+        now=now,
         limit=limit,
+        include=include,
+        as_of=as_of,
+        participants=participants,
+        in_prompt=in_prompt,
     )
-    memories = longterm.live_by_ids(user_id, (match.memory_id for match in matches))
-    judged = [
-        _judged(memories[match.memory_id], match, calibration, now=now)
-        for match in matches
-        if match.memory_id in memories and match.memory_id not in skip
-    ]
-    return sorted(judged, key=lambda item: (-item.score, str(item.memory.id)))
-
-
-def _lessons(user_id: UUID, asked: _Asked, *, now: datetime) -> Sequence[Lesson]:
-    """What was learned for goals like this, best first; nothing for a message that is too short to be a task."""
-    if lessons.is_trivial(asked.text):
-        return []
-    known = longterm.live_experiences(user_id, embedding=asked.embedding, model_id=asked.embedder.model_id)
-    judged = [_lesson(experience, asked.text, now=now) for experience in known]
-    ranked = sorted(judged, key=lambda item: (-item.score, str(item.experience.id)))
-    relevant = [item for item in ranked if item.included]
-    surplus = {id(item) for item in relevant[get_conf().experience_max_items :]}
-    return [
-        replace(item, included=False, reason="better ones were given") if id(item) in surplus else item
-        for item in ranked[:LESSONS_SHOWN]
-    ]
-
-
-def _lesson(experience: Experience, question: str, *, now: datetime) -> Lesson:
-    cosine: float | None = getattr(experience, "cosine", None)
-    overlap = lessons.word_overlap(question, experience.goal)
-    similarity = overlap if cosine is None else cosine
-    cutoff = lessons.MIN_WORD_OVERLAP if cosine is None else get_conf().experience_min_cosine
-    is_relevant = similarity >= cutoff
-    return Lesson(
-        experience,
-        cosine,
-        overlap,
-        similarity,
-        score=similarity
-        * ranking.boost(
-            age_days=(now - experience.affirmed_at).total_seconds() / 86_400,
-            half_life_days=experience.kind.half_life_days,
-            confidence=experience.confidence,
-        ),
-        included=is_relevant,
-        reason="a similar goal" if is_relevant else "below the cutoff",
-    )
+    return _each_once(user_id, found)[:limit]
 
 
 def prompt_items(recall: Recall) -> list[dict[str, object]]:
     """The JSON items of the fenced block."""
-    learned = [_lesson_item(item.experience) for item in recall.included_lessons]
-    return [*map(_memory_item, recall.included), *learned]
+    return [prompt_item(item) for item in recall.included]
 
 
 def trace(recall: Recall) -> list[dict[str, object]]:
-    """The recall for a snapshot: ids and numbers, no text. ``memory_id`` for a memory, else ``experience_id``."""
-    memories = [
-        _traced(item, item.confidence) | {"memory_id": str(item.memory.id)} for item in recall.considered
-    ]
-    learned = [
-        _traced(item, item.similarity) | {"experience_id": str(item.experience.id)} for item in recall.lessons
-    ]
-    return memories + learned
+    """The recall for a snapshot: ids and numbers, no text. One of ``memory_id``, ``message_id``, ``experience_id``."""
+    if recall.is_unavailable:
+        return [
+            {"arms": {}, "confidence": None, "score": 0.0, "included": False, "reason": verdicts.UNAVAILABLE}
+        ]
+    return [_traced(item) for item in recall.considered]
 
 
-def _traced(item: Considered | Lesson, confidence: float | None) -> dict[str, object]:
+_ID_NAMES: dict[Sort, str] = {"fact": "memory_id", "turn": "message_id", "experience": "experience_id"}
+
+
+def _traced(item: Considered) -> dict[str, object]:
     return {
-        "arms": {"cosine": item.cosine, "overlap": item.overlap},
-        "confidence": confidence,
+        _ID_NAMES[item.sort]: str(item.what.id),
+        "arms": dict(item.arms),
+        "confidence": item.confidence,
         "score": item.score,
         "included": item.included,
         "reason": item.reason,
     }
 
 
-def _prompt_item(item: Considered | Lesson) -> dict[str, object]:
-    return _lesson_item(item.experience) if isinstance(item, Lesson) else _memory_item(item)
+def _found(
+    user_id: UUID,
+    question: str,
+    *,
+    now: datetime,
+    limit: int,
+    include: Arms = ARMS,
+    as_of: datetime | None = None,
+    participants: Sequence[str] = (),
+    in_prompt: InPrompt | None = None,
+) -> list[Considered]:
+    """What a look-up answers, else the best candidates of the arms, best first."""
+    text = _UNSEARCHABLE.sub(" ", question[:QUERY_MAX_CHARS])
+    way = route(text) if "facts" in include and as_of is None else None
+    if way and (answer := arms.looked_up(user_id, way, now=now)):
+        return answer
+    holdings = longterm.holdings(user_id)
+    has_facts = "facts" in include and (holdings.memories or as_of is not None)
+    has_turns = "turns" in include and transcript.has_past_turns(user_id, in_prompt)
+    has_lessons = "experiences" in include and as_of is None and holdings.experiences
+    if not (has_facts or has_turns or has_lessons):
+        return []  # embedding the question would be half of what a short turn costs
+    asked = _asked(text, participants)
+    found = [
+        *(arms.facts(user_id, asked, now=now, limit=limit, as_of=as_of) if has_facts else ()),
+        *(arms.turns(user_id, asked, limit=limit, leave_out=in_prompt, as_of=as_of) if has_turns else ()),
+        *(arms.experiences(user_id, asked, now=now) if has_lessons else ()),
+    ]
+    # Stable: turns of one score stay in the order of their arm.
+    return sorted(found, key=lambda item: -item.score)
 
 
-def _memory_item(item: Considered) -> dict[str, object]:
-    memory = item.memory
-    values: dict[str, object] = {
-        "id": str(memory.id),
-        "kind": memory.kind.slug,
-        "statement": memory.statement,
-        "origin": memory.origin,
-        "said_on": memory.said_at.date().isoformat(),
-    }
-    if item.confidence is None:
-        return values | {"always": True}
-    return values | {"confidence": round(item.confidence, 2)}
+def _asked(text: str, participants: Sequence[str]) -> Asked:
+    spoken = in_first_person(text, participants)
+    texts = list(dict.fromkeys((text, spoken)))
+    embedder = get_embedder()
+    try:
+        vectors = dict(zip(texts, embedder.embed_queries(texts), strict=True))
+    except EmbedderUnavailable as error:
+        logger.warning("Recall is by words only: %s", error)
+        vectors = {}
+    return Asked(text, sought(text), embedder, vectors.get(text), vectors.get(spoken))
 
 
-def _lesson_item(experience: Experience) -> dict[str, object]:
-    is_solved = experience.outcome == Experience.Outcome.SUCCEEDED
-    return {
-        "id": str(experience.id),
-        "kind": "experience",
-        "solved_before" if is_solved else "tried_before": experience.goal,
-        "outcome": experience.outcome,
-        "tools": experience.tools,
-        "worked": experience.worked,
-        "avoid": experience.avoid,
-        "origin": experience.origin,
-        "recorded_on": experience.recorded_at.date().isoformat(),
-        "confidence": round(experience.confidence, 2),
-    }
+def _each_once(user_id: UUID, ranked: Sequence[Considered]) -> list[Considered]:
+    """Nothing twice: neither the same words, nor a message beside the fact that was taken from it.
+
+    Facts stay, whatever their rank: they are what a person can correct. A message of which every fact has been replaced
+    since is left out as well.
+    """
+    included = [item for item in ranked if item.included]
+    messages = [item.what.id for item in included if item.sort == "turn"]
+    taken = longterm.taken_from_messages(user_id, messages) if messages else {}
+    facts = {item.what.id for item in included if item.sort == "fact"}
+    seen: set[str] = set()
+    reasons: dict[UUID, str] = {}
+    for item in sorted(included, key=lambda item: item.sort != "fact"):
+        words = normalise(item.text)
+        reason = _covered(taken.get(item.what.id, {}), facts) or (
+            verdicts.SAME_WORDS if words in seen else ""
+        )
+        if reason:
+            reasons[item.what.id] = reason
+        else:
+            seen.add(words)
+    return [_left_out(item, reasons[item.what.id]) if item.what.id in reasons else item for item in ranked]
+
+
+def _covered(taken: dict[UUID, bool], facts: set[UUID]) -> str:
+    """Why a message says nothing more than facts do; ``taken``: what was taken from it, and whether it was replaced."""
+    if not facts.isdisjoint(taken):
+        return verdicts.SOURCE_OF_FACT
+    return verdicts.REPLACED if taken and all(taken.values()) else ""
 
 
 def _always(memory: Memory) -> Considered:
-    return Considered(memory, None, 0.0, None, 1.0, included=True, reason="always used")
+    return Considered(memory, {}, None, 1.0, included=True, reason=verdicts.ALWAYS_USED)
 
 
-def _judged(memory: Memory, match: Match, calibration: Calibration, *, now: datetime) -> Considered:
-    if match.cosine is None:  # no vector on one side: words have to convince alone
-        calibration = LEXICAL_ONLY
-    confidence = ranking.probability(
-        bias=calibration.bias,
-        dense=calibration.dense,
-        lexical=calibration.lexical,
-        cosine=match.cosine,
-        overlap=match.overlap,
-    )
-    score = confidence * ranking.boost(
-        age_days=(now - memory.affirmed_at).total_seconds() / 86_400,
-        half_life_days=memory.kind.half_life_days,
-        confidence=memory.confidence,
-    )
-    is_relevant = confidence >= get_conf().recall_min_confidence
-    return Considered(
-        memory,
-        match.cosine,
-        match.overlap,
-        confidence,
-        score,
-        included=is_relevant,
-        reason="relevant" if is_relevant else "below the cutoff",
-    )
-
-
-def _over_budget(item: Considered | Lesson) -> Considered | Lesson:
-    return replace(item, included=False, reason="over budget")
-
-
-def _embedded(question: str) -> list[float] | None:
-    try:
-        return get_embedder().embed_queries([question])[0]
-    except EmbedderUnavailable as error:
-        logger.warning("Recall is by words only: %s", error)
-        return None
+def _left_out(item: Considered, reason: str) -> Considered:
+    return replace(item, included=False, reason=reason)

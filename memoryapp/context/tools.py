@@ -8,6 +8,7 @@ from pydantic import Field
 from memoryapp.context import recall
 from memoryapp.llm.base import ToolDefinition
 from memoryapp.tooling.base import Arguments, Tool, ToolContext, ToolOutput
+from memoryapp.transcript import queries as transcript
 
 MAX_ITEMS = 10
 
@@ -19,8 +20,9 @@ class RecallArguments(Arguments):
 _DEFINITION = ToolDefinition(
     name="recall",
     description=(
-        "Search the user's long-term memories by meaning. What fits the user's message is recalled already; use this "
-        "for something else you need to know about them. An empty list means that nothing is known."
+        "Search the user's long-term memories, what was said in other conversations and what earlier tasks taught, by "
+        "meaning and by words. What fits the user's message is recalled already; use this for something else you need "
+        "to know. An empty list means that nothing is known."
     ),
     input_schema={
         "type": "object",
@@ -33,7 +35,13 @@ _DEFINITION = ToolDefinition(
 
 def run_recall(arguments: RecallArguments, context: ToolContext) -> ToolOutput:
     """``memories``: as they stand in a prompt; the origin is the weakest among them."""
-    found = recall.search(context.user_id, arguments.query, now=context.now, limit=recall.CANDIDATES)
+    found = recall.search(
+        context.user_id,
+        arguments.query,
+        now=context.now,
+        limit=recall.SHOWN,
+        in_prompt=transcript.in_prompt(context.user_id, context.conversation_id),
+    )
     relevant = recall.Recall([item for item in found if item.included][:MAX_ITEMS])
     content = json.dumps({"memories": recall.prompt_items(relevant)}, ensure_ascii=False)
     return ToolOutput(content, origin=relevant.taint, done=f"recalled: {arguments.query}")

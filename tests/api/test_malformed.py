@@ -27,7 +27,7 @@ UNREADABLE = {
 def ids(conversation, api):
     memory = send(api, "POST", "/memories", {"statement": "Drinks tea"}).json()
     elsewhere = dict.fromkeys(("turn_id", "experience_id", "tool_use_id", "server_id"), ID)
-    return {"conversation_id": conversation["id"], "memory_id": memory["id"], **elsewhere}
+    return {"conversation_id": conversation["id"], "memory_id": memory["id"], "slug": "event", **elsewhere}
 
 
 def send_bytes(api, route, ids, body):
@@ -146,7 +146,7 @@ def test_a_method_that_is_not_served_is_a_problem_document(api):
     response = api.put(f"{BASE}/kinds", {}, content_type="application/json")
 
     assert_problem(response, 405, "method_not_allowed")
-    assert response["Allow"] == "GET"
+    assert response["Allow"] == "GET, POST"
 
 
 json_values = st.recursive(

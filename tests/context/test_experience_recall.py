@@ -66,7 +66,7 @@ def asked(user, question: str, **options) -> Recall:
 
 
 def given(user, question: str) -> list[str]:
-    return [item.experience.goal for item in asked(user, question).included_lessons]
+    return [item.experience.goal for item in asked(user, question).given("experience")]
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_other_messages_are_given_nothing(alice, learn, message):
 def test_a_message_too_short_to_be_a_task_is_given_nothing_however_near(alice, learn):
     learn(alice, "Go on", is_embedded=True)
 
-    assert asked(alice, "Go on").lessons == []
+    assert asked(alice, "Go on").considered == []
 
 
 def test_it_stands_in_the_data_block_as_solved_before(alice, learn):
@@ -250,9 +250,9 @@ def test_without_an_embedder_too(alice, learn, embedder, monkeypatch):
 def test_vectors_of_another_model_are_never_compared(alice, learn):
     learn(alice, PRICE, embedding=[1.0, 0.0], embedding_model="another")
 
-    [lesson] = asked(alice, LIKE_PRICE).lessons
+    [lesson] = asked(alice, LIKE_PRICE).considered
 
-    assert lesson.cosine is None
+    assert lesson.arms["cosine"] is None
 
 
 def statements(user, question: str) -> int:
@@ -262,7 +262,7 @@ def statements(user, question: str) -> int:
 
 
 def test_it_costs_one_statement_more_and_none_without_experiences(alice, learn):
-    assert statements(alice, LIKE_PRICE) == 2  # what is always used, and whether there is anything
+    assert statements(alice, LIKE_PRICE) == 3  # what is always used, and whether there is anything
     remember(alice, "I like figs", kind="preference")
     with_memories = statements(alice, LIKE_PRICE)
 
@@ -276,7 +276,7 @@ def test_a_conversation_that_uses_memory_is_given_it_and_that_is_counted(alice, 
 
     recalled = recall_for(post(alice, LIKE_PRICE), LIKE_PRICE)
 
-    assert [item.experience.id for item in recalled.included_lessons] == [experience.id]
+    assert [item.experience.id for item in recalled.given("experience")] == [experience.id]
     assert queries.get_experience(alice.id, experience.id).given_count == 1
 
 
@@ -285,5 +285,5 @@ def test_one_that_uses_none_is_not(alice, learn):
 
     recalled = recall_for(post(alice, LIKE_PRICE, start(alice, use_memory=False)), LIKE_PRICE)
 
-    assert recalled.lessons == ()
+    assert recalled.considered == ()
     assert queries.get_experience(alice.id, experience.id).given_count == 0
