@@ -26,7 +26,7 @@ _LETTERS_AND_DIGITS = r"(?=[^\s]*\d)(?=[^\s]*[^\W\d_])"
 _FORTY = re.compile(r"(?<![\w/+=])[A-Za-z0-9/+]{40}(?![\w/+=])")
 
 # "is", ":", "=" or "changed to", and "for the router" and the like may stand before it.
-_TOLD = r"""(?:\s+(?:for|to|of|on|at|fürs?|para|de|pour|для)\b[^.?!:=\n]{1,40}?)?
+_TOLD = r"""(?:\s+(?:for|to|of|on|at|fürs?|para|del?|della|pour|для)\b[^.?!:=\n]{1,40}?)?
     (?:\s*[:=]\s*|['’]s\s+|\s+(?:is|was|are|ist|es|é|est|lautet|это)\s+(?:now\s+|still\s+|just\s+)?(?:[:=]\s*)?
     |\s+(?:(?:is|was|has\ been)\s+)?(?:changed|set|reset|updated)\s+to\s+)"""
 _SPOKEN_NAME = r"""(?:pass\s?words?|passwd|pwd|pw|pass\s?phrases?|passwort|kennwort|contraseña|senha
@@ -45,7 +45,7 @@ _NAMED_KEY = re.compile(
 _LOCKED = r"(?:door|alarm|gate|safe|lock|entry|garage|phone|suitcase|locker)"
 _CODE_NAME = rf"""(?:pin(?:\s?(?:code|number))?|pass\s?code|otp|2fa\ code|cvv2?|cvc2?
     |(?:one[- ]time|verification|security|confirmation|login|sms|backup|recovery|unlock|access|{_LOCKED})\s*(?:code|pin)
-    |(?:code|combination)\s+(?:for|to|of)\s+(?:the|my|our)\s+{_LOCKED}|{_LOCKED}\s+combination)"""
+    |(?:code|combination)\s+(?:for|to|of)\s+(?:the|my|our)\s+{_LOCKED}|{_LOCKED}\s+combination|(?:opens?|unlocks?)\s+with\s+(?:the\s+)?(?:code|pin))"""
 _CODE = re.compile(
     rf"(?<!\w){_CODE_NAME}(?:{_TOLD}|\s+)[#*]?\d(?:[ -]?\d){{2,7}}(?![\d.]*\w)", re.IGNORECASE | re.VERBOSE
 )

@@ -23,6 +23,11 @@ class Origin(StrEnum):
         """0 is the strongest."""
         return list(Origin).index(self)
 
+    @property
+    def is_strangers(self) -> bool:
+        """Whether somebody else may have written it: not the user, nor what the operator installed."""
+        return not self.is_at_least(Origin.TOOL)
+
     def is_at_least(self, other: "Origin") -> bool:
         return self.rank <= other.rank
 
@@ -34,6 +39,15 @@ ORIGINS = [(origin.value, origin.value.replace("_", " ").capitalize()) for origi
 def weakest(origins: Iterable[Origin]) -> Origin:
     """The taint of a prompt: the weakest origin in it; ``USER_TYPED`` for an empty one."""
     return max(origins, key=lambda origin: origin.rank, default=Origin.USER_TYPED)
+
+
+def own_words(taint: Origin) -> Origin:
+    """The origin of a statement that a person's message holds word for word, in a prompt of this taint.
+
+    What the model concluded or a tool of the house returned cannot change words that were typed; a stranger's text can
+    have led the person to type them, or can be pasted in them.
+    """
+    return taint if taint.is_strangers else Origin.USER_TYPED
 
 
 # First guesses, moved by confirmation and correction; only their order matters for ranking (a tie-breaker).

@@ -93,7 +93,9 @@ def is_granted(run: Run, action: str, fingerprint: str) -> bool:
 
 
 def grants(user_id: UUID, conversation_id: UUID) -> QuerySet[Grant]:
-    return Grant.objects.filter(user_id=user_id, conversation_id=conversation_id).order_by("action", "id")
+    """One of each tool, whatever the circumstances it may run in."""
+    given = Grant.objects.filter(user_id=user_id, conversation_id=conversation_id)
+    return given.order_by("action", "id").distinct("action")
 
 
 def checkpoints(run: Run) -> Sequence[Checkpoint]:

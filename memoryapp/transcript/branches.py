@@ -47,6 +47,9 @@ def ask_anew(
                 digest=digest,
                 now=now,
             )
+            if text is None:  # the same words teach what they taught, once
+                read_at = queries.user_message(turn).extracted_at
+                Message.objects.filter(turn=sibling, role=Message.Role.USER).update(extracted_at=read_at)
     except IntegrityError:
         known = operations.known_turn(user.id, idempotency_key, digest)
         if known is None:

@@ -20,7 +20,9 @@ from memoryapp.errors import MemoryAppError
 from memoryapp.llm.base import Usage
 from memoryapp.llm.tokens import estimate_text
 from memoryapp.nudges import RUN_TURN, nudge
+from memoryapp.policies.trust import Origin
 from memoryapp.transcript import queries
+from memoryapp.transcript.keys import keep_key
 from memoryapp.transcript.models import Message, Turn
 
 # A worker keeps a delayed nudge in memory: what waits longer is woken by whoever looks for what is overdue.
@@ -94,12 +96,14 @@ def finish_turn(
     model: str,
     usage: Usage,
     next_prompt_tokens: int = 0,
+    taint: Origin | None = None,
     also: Callable[[], None] = do_nothing,
 ) -> bool:
     """The reply and the end of the turn, in one transaction; False when the worker was fenced off.
 
-    ``next_prompt_tokens``: what the conversation's next prompt will take, before its new message. ``also``: what else
-    ends with it, in the same transaction.
+    ``next_prompt_tokens``: what the conversation's next prompt will take, before its new message. ``taint``: the
+    weakest origin in what the model read for it (None, here as below: what was noted before stands). ``also``: what
+    else ends with it, in the same transaction.
     """
     with transaction.atomic(durable=True):
         return _end(
@@ -110,6 +114,7 @@ def finish_turn(
             model=model,
             usage=usage,
             next_prompt_tokens=next_prompt_tokens,
+            taint=taint,
         )
 
 
@@ -122,6 +127,7 @@ def fail_turn(
     message: str = "",
     model: str = "",
     usage: Usage | None = None,
+    taint: Origin | None = None,
     also: Callable[[], None] = do_nothing,
 ) -> bool:
     """End as failed, interrupted or cancelled, keeping what was said so far; False when fenced off.
@@ -138,10 +144,11 @@ def fail_turn(
             usage=usage or Usage(),
             error_code=code,
             error_message=message[:500],
+            taint=taint,
         )
 
 
-def hand_back(claim: Claim, *, partial_text: str, counts: bool = True) -> bool:
+def hand_back(claim: Claim, *, partial_text: str, counts: bool = True, taint: Origin | None = None) -> bool:
     """Give an attempt up of which nothing is lost: the turn is queued again.
 
     ``partial_text``: what was said so far, which the next attempt will say again. ``counts``: against what a turn may
@@ -156,6 +163,7 @@ def hand_back(claim: Claim, *, partial_text: str, counts: bool = True) -> bool:
                 lease_until=lease_end(),
                 partial_text=partial_text,
                 attempts_left=F("attempts_left") + (0 if counts else 1),
+                **_noted(taint),
             )
         )
         if returned:
@@ -171,6 +179,7 @@ def wait_turn(
     partial_text: str,
     wait_s: float = 0,
     until: datetime | None = None,
+    taint: Origin | None = None,
 ) -> datetime | None:
     """Let go of a turn until there is an answer, for ``wait_s`` or ``until`` at most; no worker is bound meanwhile.
 
@@ -187,6 +196,7 @@ def wait_turn(
             lease_until=until or _from_now(wait_s + WAKE_MARGIN_S),
             partial_text=partial_text,
             attempts_left=F("attempts_left") + 1,  # nothing crashed
+            **_noted(taint),
         ):
             return None
         if until is None and wait_s <= LONGEST_NUDGE_S:
@@ -303,6 +313,7 @@ def _end(
     error_code: str = "",
     error_message: str = "",
     next_prompt_tokens: int = 0,
+    taint: Origin | None = None,
 ) -> bool:
     ended = _held(claim).update(
         status=status,
@@ -314,6 +325,7 @@ def _end(
         next_prompt_tokens=next_prompt_tokens,
         finished_at=Now(),
         **_tokens(usage),
+        **_noted(taint),
     )
     if not ended:
         return False
@@ -334,11 +346,17 @@ def _tokens(usage: Usage) -> dict[str, int]:
     }
 
 
+def _noted(taint: Origin | None) -> dict[str, Origin]:
+    """Of the turn's columns."""
+    return {} if taint is None else {"taint": taint}
+
+
 def _keep_reply(turn: Turn, text: str) -> None:
     if text.strip():
-        Message.objects.update_or_create(
+        message, _ = Message.objects.update_or_create(
             user_id=turn.user_id,
             turn=turn,
             role=Message.Role.ASSISTANT,
             defaults={"text": text.replace("\x00", ""), "tokens": estimate_text(text)},
         )
+        keep_key(message)

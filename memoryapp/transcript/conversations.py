@@ -12,7 +12,7 @@ from uuid6 import uuid7
 from memoryapp.accounts.models import User
 from memoryapp.conf import get_conf
 from memoryapp.errors import InvalidInputError, MemoryAppError, NotFoundError
-from memoryapp.transcript import queries
+from memoryapp.transcript import queries, sources
 from memoryapp.transcript.models import Conversation, Message, PinnedLine, Summary, Turn
 from memoryapp.transcript.operations import clean_title, known_turn, request_digest
 
@@ -92,8 +92,12 @@ def change_conversation(
         changes["title_source"] = Conversation.TitleSource.USER
         if not changes["title"]:
             raise InvalidInputError("Give the conversation a name, or cancel.")
-    if save_memory and queries.get_conversation(user_id, conversation_id).is_temporary:
-        raise _temporary_saves_nothing()
+    if save_memory:
+        as_it_is = queries.get_conversation(user_id, conversation_id)
+        if as_it_is.is_temporary:
+            raise _temporary_saves_nothing()
+        if not as_it_is.save_memory:  # what was said while nothing was to be saved stays unlearned
+            sources.pass_over(user_id, conversation_id=conversation_id)
     if changes and not _kept(user_id, conversation_id).update(**changes):
         raise NotFoundError("There is no such conversation.")
     return queries.get_conversation(user_id, conversation_id)
@@ -267,10 +271,19 @@ def _copy_turns(copy: Conversation, path: list[UUID]) -> dict[UUID, Turn]:
 
 
 def _copy_messages(copies: dict[UUID, Turn]) -> None:
-    messages = Message.objects.filter(turn_id__in=copies).only("turn_id", "user_id", "role", "text", "tokens")
+    messages = Message.objects.filter(turn_id__in=copies).only(
+        "turn_id", "user_id", "role", "text", "tokens", "extracted_at"
+    )
     Message.objects.bulk_create(
         (
-            Message(user_id=m.user_id, turn=copies[m.turn_id], role=m.role, text=m.text, tokens=m.tokens)
+            Message(
+                user_id=m.user_id,
+                turn=copies[m.turn_id],
+                role=m.role,
+                text=m.text,
+                tokens=m.tokens,
+                extracted_at=m.extracted_at,
+            )
             for m in messages.iterator(chunk_size=500)
         ),
         batch_size=500,

@@ -158,6 +158,13 @@ class Turn(models.Model):
                 condition=Q(status__in=["queued", "running", "waiting"]),
                 name="turn_to_look_after",
             ),
+            # What recall leaves out, few rows of a person's: read from the index alone.
+            models.Index(
+                fields=["user"],
+                include=["id"],
+                condition=Q(is_current=False) | Q(status__in=["queued", "running", "waiting"]),
+                name="turn_not_recalled",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -205,18 +212,23 @@ class MessageKey(models.Model):
     message = models.OneToOneField(Message, on_delete=models.CASCADE, primary_key=True, related_name="key")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="+")
+    # Copies of what never changes, so that a search reads keys alone: the message's own row is several times as wide.
+    conversation_id = models.UUIDField()
+    position = models.PositiveIntegerField()  # in it: twice the turn's number, and one more for the assistant
+    said_at = models.DateTimeField()
+    speaker = models.IntegerField(default=0)  # as ``policies.dialogue.speaker_key`` makes it
     # As ``policies.terms`` packs them: hashes, in the order of the text.
     terms = models.BinaryField()
     # As ``policies.dialogue`` packs them: what the text says about itself (a question, the first person, a time).
     traits = models.PositiveSmallIntegerField(default=0)
     words = models.PositiveIntegerField(default=0)
     embedding = HalfVectorField(null=True, blank=True)  # no fixed dimension: models differ, rows say which
-    embedding_model = models.CharField(max_length=100, blank=True)
+    embedding_model = models.CharField(max_length=100, blank=True)  # empty: none yet
 
     class Meta:
         indexes: ClassVar = [
-            # The embedding backlog.
-            models.Index(fields=["message"], condition=Q(embedding=None), name="message_not_embedded"),
+            # The embedding backlog: what is not of the current model, few rows whatever the table's size.
+            models.Index(fields=["embedding_model", "message"], name="message_key_model"),
         ]
 
     def __str__(self) -> str:

@@ -18,6 +18,7 @@ from memoryapp.llm.tokens import estimate_text
 from memoryapp.nudges import RUN_TURN, nudge
 from memoryapp.transcript import queries
 from memoryapp.transcript.claims import lease_end
+from memoryapp.transcript.keys import keep_key
 from memoryapp.transcript.models import Conversation, Message, Turn
 
 TITLE_MAX_CHARS = 60
@@ -161,6 +162,7 @@ def record_turn(
         # The columns fill themselves with the moment of the insertion, which is not when it was said.
         Turn.objects.filter(id=turn.id).update(created_at=said_at)
         Message.objects.filter(turn=turn).update(created_at=said_at)
+        _keep_keys(turn)
     return queries.get_turn(user.id, turn.id)
 
 
@@ -269,9 +271,10 @@ def queue_turn(
         lease_until=lease_end(),
         attempts_left=get_conf().turn_max_attempts,
     )
-    Message.objects.create(
+    message = Message.objects.create(
         user=user, turn=turn, role=Message.Role.USER, text=text, tokens=estimate_text(text)
     )
+    keep_key(message)
     nudge(RUN_TURN, turn.id)
     return turn
 
@@ -303,9 +306,20 @@ def _keep_as_sibling(turn: Turn) -> None:
     Turn.objects.filter(id=kept.id).update(created_at=turn.created_at - timedelta(microseconds=1))
     for message in turn.messages.all():
         Message.objects.create(
-            user_id=turn.user_id, turn=kept, role=message.role, text=message.text, tokens=message.tokens
+            user_id=turn.user_id,
+            turn=kept,
+            role=message.role,
+            text=message.text,
+            tokens=message.tokens,
+            extracted_at=message.extracted_at,
         )
     Message.objects.filter(turn=kept).update(created_at=turn.created_at)
+    _keep_keys(kept)
+
+
+def _keep_keys(turn: Turn) -> None:
+    for message in turn.messages.all():
+        keep_key(message)
 
 
 def _next_seq(user: User, conversation_id: UUID, *, now: datetime) -> int:

@@ -1,6 +1,6 @@
 """Reads of the transcript; every one starts from the user."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -10,6 +10,7 @@ from django.db.models.functions import Coalesce, Now
 
 from memoryapp.errors import NotFoundError
 from memoryapp.policies.compaction import Sized
+from memoryapp.policies.trust import Origin
 from memoryapp.transcript.models import Conversation, Message, PinnedLine, Summary, Turn
 
 MAX_SEQ = 2**31 - 1  # of its column
@@ -23,6 +24,7 @@ class SpokenTurn:
     """A turn as it is said again to the model: text only.
 
     ``reply`` is empty when there was none, and ``is_whole`` false when it ended before the model had finished it.
+    ``taint``: the weakest origin in what the model read for it.
     """
 
     turn_id: UUID
@@ -32,6 +34,34 @@ class SpokenTurn:
     reply: str
     said_at: datetime
     is_whole: bool
+    taint: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class PastMessage:
+    """What one side said in a finished turn. ``speaker``: a person's name in an imported chat.
+
+    ``taint``: the weakest origin in the turn's prompts.
+    """
+
+    id: UUID
+    conversation_id: UUID
+    title: str
+    turn_id: UUID
+    seq: int
+    role: str
+    speaker: str
+    said_at: datetime
+    text: str
+    taint: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class InPrompt:
+    """What stands in a prompt word for word: the turns of this conversation after ``after_seq``."""
+
+    conversation_id: UUID
+    after_seq: int
 
 
 def conversations(user_id: UUID) -> QuerySet[Conversation]:
@@ -206,6 +236,12 @@ def current_summary(user_id: UUID, conversation_id: UUID) -> Summary | None:
     return usable.order_by("-last_seq", "-version").first()
 
 
+def in_prompt(user_id: UUID, conversation_id: UUID) -> InPrompt:
+    """What of a conversation its next prompt holds word for word: the turns since the summary."""
+    summary = current_summary(user_id, conversation_id)
+    return InPrompt(conversation_id, after_seq=summary.last_seq if summary else 0)
+
+
 def summaries(user_id: UUID, conversation_id: UUID) -> QuerySet[Summary]:
     """All versions, newest first, of whatever branch."""
     return Summary.objects.filter(user_id=user_id, conversation_id=conversation_id).order_by("-version")
@@ -233,6 +269,25 @@ def pinned_lines(user_id: UUID, conversation_id: UUID) -> QuerySet[PinnedLine]:
         .select_related("turn")
         .order_by("turn__seq", "created_at", "id")
     )
+
+
+def has_past_turns(user_id: UUID, in_prompt: InPrompt | None) -> bool:
+    """Whether anything was said that ``passages`` could find."""
+    rows = Turn.objects.filter(
+        user_id=user_id, is_current=True, conversation__deleted_at=None, conversation__is_temporary=False
+    ).exclude(status__in=Turn.LIVE)
+    if in_prompt:
+        rows = rows.exclude(conversation_id=in_prompt.conversation_id, seq__gt=in_prompt.after_seq)
+    return rows.exists()
+
+
+def past_messages(user_id: UUID, message_ids: Iterable[UUID]) -> dict[UUID, PastMessage]:
+    """Those of these that are still to be seen."""
+    rows = Message.objects.filter(
+        user_id=user_id, id__in=list(message_ids), turn__conversation__deleted_at=None, turn__is_current=True
+    )
+    seen = rows.select_related("turn__conversation").defer("search_vector")
+    return {message.id: _past(message) for message in seen}
 
 
 def spoken_turns(
@@ -315,8 +370,26 @@ def count(user_id: UUID) -> int:
     return conversation_list(user_id, archived=None).count()
 
 
+def _past(message: Message) -> PastMessage:
+    turn = message.turn
+    return PastMessage(
+        id=message.id,
+        conversation_id=turn.conversation_id,
+        title=turn.conversation.title,
+        turn_id=turn.id,
+        seq=turn.seq,
+        role=message.role,
+        speaker=message.speaker,
+        said_at=message.created_at,
+        text=message.text,
+        taint=Origin(turn.taint),
+    )
+
+
 def _spoken(turn: Turn) -> SpokenTurn:
     asked = user_message(turn)
     reply = text_of(turn, Message.Role.ASSISTANT)
     is_whole = turn.status == Turn.Status.COMPLETED
-    return SpokenTurn(turn.id, turn.seq, asked.id, asked.text, reply, turn.created_at, is_whole)
+    return SpokenTurn(
+        turn.id, turn.seq, asked.id, asked.text, reply, turn.created_at, is_whole, Origin(turn.taint)
+    )

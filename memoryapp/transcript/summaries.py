@@ -14,10 +14,12 @@ from memoryapp.llm.base import Usage
 from memoryapp.llm.registry import chat_limits
 from memoryapp.llm.tokens import estimate_text
 from memoryapp.policies.budget import share_out
+from memoryapp.policies.trust import Origin, weakest
 from memoryapp.transcript import queries
 from memoryapp.transcript.conversations import NotShownError
 from memoryapp.transcript.models import Conversation, PinnedLine, Summary, Turn
 from memoryapp.transcript.operations import MalformedTextError, is_visible
+from memoryapp.transcript.queries import SpokenTurn
 
 PINNED_MAX_CHARS = 1_000
 PINNED_SHARE = 8  # of the window, at most
@@ -48,7 +50,10 @@ class NewLine:
 
 @dataclass(frozen=True, slots=True)
 class NewSummary:
-    """A version to be added. ``tokens_before``: of the version it replaces and the turns it folds in."""
+    """A version to be added. ``tokens_before``: of the version it replaces and the turns it folds in.
+
+    ``taint``: the weakest origin in what it was made of.
+    """
 
     last_turn_id: UUID
     last_seq: int
@@ -59,6 +64,13 @@ class NewSummary:
     model: str = ""
     fallback_reason: str = ""
     usage: Usage = field(default_factory=Usage)
+    taint: Origin = Origin.USER_TYPED
+
+
+def taint_of(base: Summary | None, covered: Sequence[SpokenTurn]) -> Origin:
+    """Of a summary that folds these turns into ``base``: no hop through a summary makes anything more trusted."""
+    folded = [said.taint for said in covered]
+    return weakest([*folded, Origin(base.taint)] if base else folded)
 
 
 def add_summary(
@@ -90,6 +102,7 @@ def add_summary(
             tokens_after=estimate_text(new.text),
             input_tokens=new.usage.total_input_tokens,
             output_tokens=new.usage.output_tokens,
+            taint=new.taint,
         )
         kept = [
             PinnedLine(
@@ -125,6 +138,7 @@ def edit_summary(user_id: UUID, conversation_id: UUID, *, version: int, text: st
         method=Summary.Method.EDITED,
         trigger=Summary.Trigger.EDIT,
         tokens_before=current.tokens_after,
+        taint=Origin(current.taint),  # what they left of it they need not have written
     )
     edited = add_summary(conversation, new, replaces=current)
     if edited is None:

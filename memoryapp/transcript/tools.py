@@ -11,7 +11,7 @@ from pydantic import Field
 
 from memoryapp.errors import InvalidInputError
 from memoryapp.llm.base import ToolDefinition
-from memoryapp.policies.trust import Origin
+from memoryapp.policies.trust import Origin, weakest
 from memoryapp.tooling.base import Arguments, Tool, ToolContext, ToolOutput
 from memoryapp.transcript import queries
 from memoryapp.transcript.models import Message, Turn
@@ -80,10 +80,17 @@ class _Said:
     who: str
     said_at: datetime
     text: str
+    taint: Origin
+
+    @property
+    def origin(self) -> Origin:
+        """The assistant only concludes, from what its turn had before it."""
+        is_inferred = self.who == Message.Role.ASSISTANT
+        return weakest([self.taint, Origin.MODEL_INFERRED] if is_inferred else [self.taint])
 
 
 def run_search_conversations(arguments: SearchConversationsArguments, context: ToolContext) -> ToolOutput:
-    """``items``: what was said. The origin is the weakest in it: what the assistant said is only inferred.
+    """``items``: what was said. The origin is the weakest in it, and in the turns that it was said in.
 
     Only what is on the shown branch; of a query's results, nothing of the turns being answered, which the prompt holds.
     """
@@ -91,13 +98,9 @@ def run_search_conversations(arguments: SearchConversationsArguments, context: T
     if bool(query) == bool(arguments.turns.strip()):
         raise InvalidInputError("Give either a query or turns, not both and not neither.")
     said = _found(query, arguments.limit, context) if query else _read(arguments.turns, context)
-    origin = (
-        Origin.MODEL_INFERRED
-        if any(item.who == Message.Role.ASSISTANT for item in said)
-        else Origin.USER_TYPED
-    )
     content = json.dumps({"items": [_item(item) for item in said]}, ensure_ascii=False)
     looked_up = query or f"turns {arguments.turns}"
+    origin = weakest(item.origin for item in said)
     return ToolOutput(content, origin=origin, done=f"searched conversations: {looked_up}")
 
 
@@ -123,10 +126,12 @@ def _found(query: str, limit: int, context: ToolContext) -> list[_Said]:
         snippet_chars=SNIPPET_CHARS,
     )
     news = [hit for hit in hits if not (hit.conversation_id == here and hit.seq in live)]
-    return [_of_hit(hit, here) for hit in news[:limit]]
+    past = queries.past_messages(context.user_id, (hit.message_id for hit in news[:limit]))
+    shown = [hit for hit in news[:limit] if hit.message_id in past]
+    return [_of_hit(hit, here, taint=past[hit.message_id].taint) for hit in shown]
 
 
-def _of_hit(hit: FoundMessage, conversation_id: UUID) -> _Said:
+def _of_hit(hit: FoundMessage, conversation_id: UUID, *, taint: Origin) -> _Said:
     return _Said(
         conversation=hit.title,
         is_this_one=hit.conversation_id == conversation_id,
@@ -134,6 +139,7 @@ def _of_hit(hit: FoundMessage, conversation_id: UUID) -> _Said:
         who=hit.role,
         said_at=hit.said_at,
         text="".join(text for text, _ in hit.snippet),
+        taint=taint,
     )
 
 
@@ -153,6 +159,7 @@ def _read(asked: str, context: ToolContext) -> list[_Said]:
             who=role,
             said_at=turn.created_at,
             text=_cut(text),
+            taint=Origin(turn.taint),
         )
         for turn in turns
         for role in (Message.Role.USER, Message.Role.ASSISTANT)

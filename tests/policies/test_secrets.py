@@ -3,12 +3,16 @@
 The keys are made up: they have the vendors' shapes and open nothing.
 """
 
+import json
 import time
+from pathlib import Path
 
 import pytest
 
 from memoryapp.policies.secrets import find_secret
 
+# Written after the detector was, and measured before it was changed for them. (In parts, so that no scanner minds.)
+LATER = json.loads((Path(__file__).parents[1] / "data" / "secrets.json").read_text())
 SECRETS = {
     "my Anthropic key is sk-ant-" + "api03-Zx9dKfQ2mWvT7pLr8NbY4cHj": "an API key",
     "use sk-proj-" + "Ab12Cd34Ef56Gh78Ij90Kl12 for the tests": "an API key",
@@ -149,6 +153,15 @@ def test_rates(record_property):
     assert len(SECRETS) >= 26
     assert len(BENIGN) >= 40
     assert (caught, refused) == (len(SECRETS), 0)
+
+
+def test_rates_over_sentences_written_later(record_property):
+    caught = sum(find_secret("".join(parts)) is not None for parts in LATER["secrets"])
+    refused = [sentence for sentence in LATER["benign"] if find_secret(sentence)]
+
+    record_property("later_secrets_caught", f"{caught}/{len(LATER['secrets'])}")
+    assert caught >= 0.9 * len(LATER["secrets"])
+    assert refused == []
 
 
 @pytest.mark.parametrize(

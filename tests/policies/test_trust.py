@@ -38,3 +38,7 @@ def test_taint_is_the_same_whether_taken_at_once_or_step_by_step(first, second):
 @given(st.sampled_from(Origin), st.sampled_from(Origin))
 def test_a_stronger_origin_never_starts_with_less_confidence(one, other):
     assert not one.is_at_least(other) or INITIAL_CONFIDENCE[one] >= INITIAL_CONFIDENCE[other]
+
+
+def test_strangers_are_those_whom_neither_the_user_nor_the_operator_chose():
+    assert [origin for origin in Origin if origin.is_strangers] == [Origin.IMPORTED, Origin.UNTRUSTED]
