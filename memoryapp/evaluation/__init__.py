@@ -1,0 +1,1 @@
+"""How well memory finds what it should, measured through the code that the chat itself uses."""
