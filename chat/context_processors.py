@@ -1,4 +1,4 @@
-"""The list of chats beside every page."""
+"""What stands beside every page: the list of chats, and how many memories wait for their person's word."""
 
 from typing import Any
 
@@ -6,12 +6,15 @@ from django.http import HttpRequest
 from django.utils.functional import SimpleLazyObject
 
 from chat.list_presentation import sidebar_groups
+from memoryapp.longterm import queries as longterm
 
 
 def chats(request: HttpRequest) -> dict[str, Any]:
-    """``conversation_groups`` for pages that do not set it themselves; read only when a template shows it."""
+    """``conversation_groups`` and ``pending_count``, for pages that do not set them; read only when they are shown."""
     user = getattr(request, "user", None)
     if user is None or not user.is_authenticated:
         return {}
-
-    return {"conversation_groups": SimpleLazyObject(lambda: sidebar_groups(user.id))}
+    return {
+        "conversation_groups": SimpleLazyObject(lambda: sidebar_groups(user.id)),
+        "pending_count": SimpleLazyObject(lambda: longterm.memories(user.id, status="waiting").count()),
+    }

@@ -13,6 +13,7 @@ from chat.progress import Progress, usage_of
 from chat.waits import LimitReachedError, MustWait
 from memoryapp.llm.base import ModelReply, Usage
 from memoryapp.nudges import AFTER_TURN, nudge
+from memoryapp.policies.trust import Origin, weakest
 from memoryapp.scratchpad import operations as scratchpad
 from memoryapp.scratchpad import pad as pads
 from memoryapp.scratchpad import queries as runs
@@ -54,6 +55,7 @@ def end_completed(progress: Progress, reply: ModelReply) -> None:
             progress.said,
             reported_tokens=reply.usage.total_input_tokens,
         ),
+        taint=progress.taint,
         also=_closing(claim, Run.Status.COMPLETED, spending=progress.spending(reply.usage)),
     ):
         _tell(claim, Turn.Status.COMPLETED)
@@ -102,6 +104,7 @@ def _end_early(
         code=code,
         message=message,
         usage=progress.usage if progress else _usage_of(claim),
+        taint=progress.taint if progress else recorded_taint(claim),
         also=_closing(claim, of_run, spending=progress.spending() if progress else NOTHING_SPENT),
     ):
         _tell(claim, status)
@@ -124,6 +127,7 @@ def end_waiting(progress: Progress, wait: MustWait) -> None:
         wait_s=wait.wait_s,
         until=wait.until,
         partial_text=progress.said,
+        taint=progress.taint,
     )
     if until is None:  # someone asked to stop meanwhile, or it is another worker's
         end_cancelled(claim, progress.said, progress=progress)
@@ -149,18 +153,30 @@ def end_handed_over(claim: Claim, progress: Progress | None) -> None:
         return
     if progress:
         _note_wait(progress, model_failures=progress.run.model_failures)
-    said = progress.said if progress else ""
-    if not claims.hand_back(claim, partial_text=said, counts=False):  # someone asked to stop meanwhile
+    said, taint = (progress.said, progress.taint) if progress else ("", None)
+    if not claims.hand_back(
+        claim, partial_text=said, counts=False, taint=taint
+    ):  # someone asked to stop meanwhile
         end_cancelled(claim, said, progress=progress)
+
+
+def recorded_taint(claim: Claim) -> Origin | None:
+    """Of what a lost worker's checkpoints say that its model had read."""
+    run = _run_of(claim)
+    return weakest(Origin(entry.taint) for entry in runs.checkpoints(run)) if run else None
 
 
 def _usage_of(claim: Claim) -> Usage | None:
     """What a lost worker left on the run's account."""
+    run = _run_of(claim)
+    return usage_of(run) if run else None
+
+
+def _run_of(claim: Claim) -> Run | None:
     if not queries.exists(claim.turn_id):
         return None
     turn = queries.turn_for_worker(claim.turn_id)
-    run = runs.run_of_turn(turn.user_id, turn.id)
-    return usage_of(run) if run else None
+    return runs.run_of_turn(turn.user_id, turn.id)
 
 
 def _note_wait(progress: Progress, *, model_failures: int) -> None:

@@ -2,7 +2,8 @@
 
 Nothing durable depends on it. Entries are JSON objects with a ``type``:
 ``start`` {attempt} · ``text`` {delta} · ``activity`` {text} · ``tool`` {tool_use_id, name, status} ·
-``memory`` {outcome, memory_id, statement, kind} · ``waiting`` {reason, text, until} · ``end`` {status}.
+``memory`` {outcome, memory_id, statement, kind} · ``memory_unavailable`` ·
+``waiting`` {reason, text, until} · ``end`` {status}.
 A ``start`` means: forget what came before it, also that it waits.
 
 Redis cannot fence off a worker that lost its turn and does not know it yet. So each entry carries the attempt that

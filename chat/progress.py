@@ -23,6 +23,8 @@ from memoryapp.transcript.models import Turn
 class Progress:
     """What the run has so far. ``said`` is what the reader has seen, across all model calls.
 
+    ``taint``: the weakest origin in the prompt, whatever part of it it came with.
+
     ``settled_chars``: of that, what a worker that takes over would say again by itself. ``usage`` and ``calls`` are
     those of the whole run.
     """

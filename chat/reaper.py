@@ -12,7 +12,7 @@ from uuid import UUID
 from django.db import connections
 
 from chat import events
-from chat.endings import end_cancelled, end_interrupted
+from chat.endings import end_cancelled, end_interrupted, recorded_taint
 from chat.window import messages_of, said_in
 from memoryapp.conf import get_conf
 from memoryapp.scratchpad import queries as runs
@@ -65,7 +65,7 @@ def _take_over(turn_id: UUID) -> None:
     elif turn.attempts_left == 0 or not _settled(turn).startswith(seen.strip()):
         end_interrupted(claim, seen)
     else:
-        claims.hand_back(claim, partial_text=seen)
+        claims.hand_back(claim, partial_text=seen, taint=recorded_taint(claim))
 
 
 def _settled(turn: Turn) -> str:

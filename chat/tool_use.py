@@ -19,7 +19,7 @@ from memoryapp.policies.trust import weakest
 from memoryapp.scratchpad import approvals
 from memoryapp.scratchpad import operations as scratchpad
 from memoryapp.scratchpad.models import Approval, Step
-from memoryapp.tooling.base import Heard, ToolContext
+from memoryapp.tooling.base import Heard, Tool, ToolContext
 from memoryapp.transcript import queries
 from memoryapp.transcript.models import Turn
 
@@ -29,6 +29,7 @@ UNKNOWN_EFFECT = (
     "The worker stopped while this call was under way. Whether it took effect is not known, so it was not made again. "
     "Find out before you go on."
 )
+LED_BY_STRANGERS = "The assistant has read text in this chat that you did not write."
 NOBODY_ANSWERED = "The user was asked and did not answer in time."
 _SHOWN = {
     Step.Status.OK: "done",
@@ -90,7 +91,13 @@ def _ask_first(progress: Progress, calls: tuple[ToolUse, ...]) -> dict[str, Appr
 
 
 def _asks_first(ready: Ready, told: ToolContext) -> bool:
-    """A tool that cannot say asks."""
+    """A tool that cannot say asks, and so does any that acts outside once strangers' text is in the prompt.
+
+    What somebody else wrote, even if it is remembered by now, never acts by itself. ``remember`` need not ask: what it
+    keeps then waits for its person's word.
+    """
+    if told.taint.is_strangers and ready.tool.side_effects and not ready.tool.is_atomic:
+        return True
     try:
         return ready.tool.asks_first(ready.arguments, told)
     except Exception:  # the edge of a tool
@@ -105,18 +112,27 @@ def _question(progress: Progress, ready: Ready) -> approvals.Question:
         action=ready.call.name,
         arguments=ready.call.input,
         why=said,
-        touches=_touched(ready),
+        touches=_touched(progress, ready),
         source=ready.tool.source,
-        fingerprint=ready.tool.fingerprint,
+        fingerprint=_fingerprint(progress, ready.tool),
     )
 
 
-def _touched(ready: Ready) -> str:
+def _touched(progress: Progress, ready: Ready) -> str:
     try:
-        return storable(ready.tool.will_touch(ready.arguments))
+        touched = storable(ready.tool.will_touch(ready.arguments))
     except Exception:  # the edge of a tool
         logger.exception("Tool %s cannot say what it touches", ready.tool.name)
-        return ""
+        touched = ""
+    if not progress.taint.is_strangers:
+        return touched
+    room = approvals.TOUCHES_MAX_CHARS - len(LED_BY_STRANGERS) - 1
+    return f"{touched[:room]} {LED_BY_STRANGERS}".strip()
+
+
+def _fingerprint(progress: Progress, tool: Tool) -> str:
+    """What an "always" relies on: the tool as it is, and whether strangers' text was there when it was given."""
+    return f"{tool.fingerprint[:-1]}+" if progress.taint.is_strangers else tool.fingerprint
 
 
 def _use(progress: Progress, call: ToolUse, answer: Approval | None) -> Outcome:

@@ -22,7 +22,7 @@ from chat.storable import storable, storable_reply
 from chat.tool_use import publish_tool, use_tools
 from chat.tools import toolbox_of
 from chat.waits import HandOver, LimitReachedError, MustWait
-from chat.window import make_room, messages_of, open_window, recall_for, said_in, shrink
+from chat.window import make_room, messages_of, open_window, recall_for, said_in, shrink, taint_of
 from memoryapp.conf import get_conf
 from memoryapp.context import assembly
 from memoryapp.context import queries as contexts
@@ -144,19 +144,24 @@ def _begin(claim: Claim, cancellation: Cancellation, *, keep: Callable[[str], No
     )
     recorded = runs.checkpoints(run)
     messages = messages_of(recorded)
+    tools = toolbox_of(turn.conversation)
     recalled = NOTHING
     if not messages:
         recalled = recall_for(turn, text)
+        if recalled.is_unavailable:
+            events.publish(turn.id, {"type": "memory_unavailable"}, attempt=claim.attempt)
         messages = [assembly.opening_message(text, recalled)]
+    window = open_window(turn, messages, tools=tools.definitions)
+    taint = weakest([recalled.taint, taint_of(window), *(Origin(entry.taint) for entry in recorded)])
+    if not recorded:
         scratchpad.checkpoint(
             run,
             number=0,
             delta=[messages_json.to_json(message) for message in messages],
             pad=pads.from_json(run.pad),
-            taint=recalled.taint,
+            taint=taint,
             attempt=claim.attempt,
         )
-    tools = toolbox_of(turn.conversation)
     progress = Progress(
         claim=claim,
         turn=turn,
@@ -165,8 +170,8 @@ def _begin(claim: Claim, cancellation: Cancellation, *, keep: Callable[[str], No
         tools=tools,
         steps=list(runs.steps(run)) if len(recorded) > 1 else [],
         pad=pads.from_json(run.pad),
-        taint=weakest([recalled.taint, *(Origin(entry.taint) for entry in recorded)]),
-        window=open_window(turn, messages, tools=tools.definitions),
+        taint=taint,
+        window=window,
         chain=contexts.previous_chain(turn.user_id, [turn.id, *([turn.parent_id] if turn.parent_id else [])]),
         recalled=recalled,
         checkpoints=max(len(recorded), 1),

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from chat import branch_views, context_views, list_views, tool_views, views, waiting_views
+from chat import branch_views, context_views, list_views, memory_views, tool_views, views, waiting_views
 
 app_name = "chat"
 
@@ -37,5 +37,10 @@ urlpatterns = [
     path("t/<uuid:turn_id>/remove", branch_views.remove, name="remove"),
     path("t/<uuid:turn_id>/fork", branch_views.fork, name="fork"),
     path("t/<uuid:turn_id>/keep", branch_views.keep, name="keep"),
+    path("t/<uuid:turn_id>/learned", memory_views.learned, name="learned"),
+    path("t/<uuid:turn_id>/used", memory_views.used, name="used"),
+    path("t/<uuid:turn_id>/memories/<uuid:memory_id>/take-back", memory_views.take_back, name="take_back"),
+    path("t/<uuid:turn_id>/memories/<uuid:memory_id>/judge", memory_views.judge, name="judge"),
+    path("t/<uuid:turn_id>/memories/<uuid:memory_id>/forget", memory_views.forget, name="forget"),
     path("kept/<uuid:line_id>/remove", branch_views.let_go, name="let_go"),
 ]

@@ -1,5 +1,6 @@
 """The prompt of a turn: opening it, and making room in it."""
 
+import logging
 from collections.abc import Sequence
 
 from django.utils import timezone
@@ -8,7 +9,7 @@ from chat.progress import Progress
 from memoryapp.conf import get_conf
 from memoryapp.context import assembly
 from memoryapp.context.assembly import ContextWindow
-from memoryapp.context.recall import NOTHING, Recall, recall
+from memoryapp.context.recall import NOTHING, UNAVAILABLE, Recall, recall
 from memoryapp.lifecycle import compaction
 from memoryapp.lifecycle import operations as lifecycle
 from memoryapp.llm import messages_json
@@ -18,22 +19,38 @@ from memoryapp.llm.registry import chat_limits, get_chat_model
 from memoryapp.llm.tokens import estimate_request
 from memoryapp.longterm import experiences
 from memoryapp.policies import compaction as policy
+from memoryapp.policies.trust import Origin, weakest
 from memoryapp.scratchpad import queries as runs
 from memoryapp.scratchpad.models import Checkpoint
 from memoryapp.transcript import operations as transcript
-from memoryapp.transcript.models import Summary, Turn
+from memoryapp.transcript import queries
+from memoryapp.transcript.models import PinnedLine, Summary, Turn
+
+logger = logging.getLogger(__name__)
 
 # Of a window, and of a prompt, that proved too large this much is filled at most, so that the second try fits.
 SHRUNK_TO = 0.7
 
 
 def recall_for(turn: Turn, text: str) -> Recall:
-    """What memory has to say to the message, in a conversation that uses memory."""
+    """What memory has to say to the message, in a conversation that uses memory.
+
+    When recall fails the turn goes on without it, and says so: a reply without memory is better than none.
+    """
     if not turn.conversation.use_memory:
         return NOTHING
-    max_tokens = assembly.recall_tokens(chat_limits())
-    recalled = recall(turn.user_id, text, now=timezone.now(), max_tokens=max_tokens)
-    experiences.note_given(turn.user_id, [item.experience.id for item in recalled.included_lessons])
+    try:
+        recalled = recall(
+            turn.user_id,
+            text,
+            now=timezone.now(),
+            max_tokens=assembly.recall_tokens(chat_limits()),
+            in_prompt=queries.in_prompt(turn.user_id, turn.conversation_id),
+        )
+    except Exception:  # an edge: whatever is wrong with memory is not wrong with the conversation
+        logger.exception("Recall failed for turn %s", turn.id)
+        return UNAVAILABLE
+    experiences.note_given(turn.user_id, [item.what.id for item in recalled.given("experience")])
     return recalled
 
 
@@ -55,6 +72,18 @@ def open_window(
         shrunk_to=shrunk_to,
     )
     return opened.with_messages(*run[1:])
+
+
+def taint_of(window: ContextWindow) -> Origin:
+    """The weakest origin in what stands before the run: it holds for as long as that stands there, in any form.
+
+    A page that was read three turns ago is still in the reply to it, or in the summary; a "yes" typed today cannot
+    make what it asks for the user's own (delayed tool invocation, MITRE ATLAS AML.T0080). Of the kept lines, those
+    that code chose are the user's words, those that a person pinned may be anybody's.
+    """
+    told = [said.taint for said in window.spoken]
+    told += [Origin(line.turn.taint) for line in window.pinned if line.kind == PinnedLine.Kind.PIN]
+    return weakest([*told, Origin(window.summary.taint)] if window.summary else told)
 
 
 def make_room(progress: Progress) -> None:
@@ -101,6 +130,7 @@ def _compact(
     )
     messages = messages_of(runs.checkpoints(progress.run))
     progress.window = open_window(turn, messages, tools=progress.tools.definitions, shrunk_to=shrunk_to)
+    progress.taint = weakest([progress.taint, taint_of(progress.window)])  # turns that had been cut are back
     progress.counted_tokens = None
 
 

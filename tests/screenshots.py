@@ -75,6 +75,7 @@ def take_all(
             ("memory-facts", "/memory/facts/"),
             ("memory-conversations", "/memory/conversations/"),
             ("memory-runs", "/memory/runs/"),
+            ("memory-kinds", "/memory/kinds/"),
             ("settings", "/settings/"),
             ("chats", "/conversations/"),
             ("chat-temporary", "/?temporary=1"),
@@ -102,9 +103,19 @@ def take_replies(page: Page, provider: ModelServer, picture: Callable[[str, Page
     wait_for_reply(page, turn)
     provider.reset()
     picture("chat", page)
+    take_receipt(page, picture)
     provider.script(fails(401, "authentication_error"))
     wait_for_reply(page, new_chat(page, "Is anybody there?"))
     picture("chat-error", page)
+
+
+def take_receipt(page: Page, picture: Callable[[str, Page], None]) -> None:
+    """What the reply was given, where it was given anything."""
+    receipt = page.locator(".receipt > summary").last
+    if receipt.count():
+        receipt.click()
+        expect(page.locator(".receipt__list").first).to_be_visible()
+        picture("chat-receipt", page)
 
 
 def take_summary(page: Page, picture: Callable[[str, Page], None]) -> None:

@@ -24,6 +24,14 @@ PROJECT = Path(__file__).resolve().parent.parent
 STARTED_WITHIN_S = 90  # on a busy machine; an idle one needs five
 
 
+# Titles, lessons and what is learned are more calls of the model; tests that count calls are about the others.
+CHAT_ALONE = {
+    "STRATA_MODEL_TITLES": "false",
+    "STRATA_MODEL_EXPERIENCES": "false",
+    "STRATA_MODEL_EXTRACTION": "false",
+}
+
+
 class Up:
     """A running ``manage.py up``: its lines are read as they come, so that it never waits for us."""
 
@@ -34,8 +42,7 @@ class Up:
         self.process = subprocess.Popen(
             command(data_dir, port=port),
             cwd=PROJECT,
-            # Titles and lessons are more calls of the model; tests that count calls are about the others.
-            env={"STRATA_MODEL_TITLES": "false", "STRATA_MODEL_EXPERIENCES": "false", **environment},
+            env={**CHAT_ALONE, **environment},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

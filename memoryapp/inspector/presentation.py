@@ -5,12 +5,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from django.db.models import prefetch_related_objects
 from django.urls import reverse
 from django.utils import timezone
 
 from memoryapp.longterm import queries as longterm
+from memoryapp.longterm.feedback import is_set_aside
 from memoryapp.longterm.models import Memory, MemoryVersion
 from memoryapp.longterm.presentation import ORIGIN_LABELS, STATUS_LABELS, fades_text
+from memoryapp.policies.flags import instruction_shaped
 from memoryapp.policies.trust import Origin
 from memoryapp.transcript import queries as transcript
 from memoryapp.transcript.models import Conversation, Message, Turn
@@ -32,6 +35,7 @@ class MemoryRow:
     status_label: str
     url: str
     version: int
+    is_flagged: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,32 @@ class VersionRow:
 
 
 @dataclass(frozen=True, slots=True)
+class FormerRow:
+    """A former value of a fact: from when until when it held, and what put an end to it."""
+
+    statement: str
+    url: str
+    held_from: datetime
+    held_to: datetime | None
+    replaced_by: str
+    replaced_by_url: str
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingCard:
+    """What waits for its person's word, with all they need to decide. ``rival``: the value that it does not fit."""
+
+    row: MemoryRow
+    source_url: str
+    channel: str
+    flag_reason: str
+    rival: MemoryRow | None
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.row, name)
+
+
+@dataclass(frozen=True, slots=True)
 class MemoryPage:
     """A ``MemoryRow`` with everything its own page adds."""
 
@@ -52,12 +82,15 @@ class MemoryPage:
     key: str
     source_url: str
     source_text: str
+    flag_reason: str
+    happened_at: datetime | None
     expires_at: datetime | None
     versions: Sequence[VersionRow]
     superseded_by_url: str
     superseded_at: datetime | None
-    supersedes: Sequence[MemoryRow]
-    rival: MemoryRow | None
+    former: Sequence[FormerRow]
+    is_set_aside: bool
+    card: WaitingCard | None
 
     def __getattr__(self, name: str) -> object:
         # Templates read one flat object.
@@ -101,29 +134,38 @@ def memory_row(memory: Memory) -> MemoryRow:
         confidence_percent=round(memory.confidence * 100),
         fades_text=fades_text(fades_at, now=now) if memory.status == Memory.Status.ACTIVE else "",
         status="expired" if has_faded else memory.status,
-        status_label="Faded" if has_faded else STATUS_LABELS[Memory.Status(memory.status)],
-        url=reverse("inspector:fact", args=[memory.id]),
+        status_label=_status_label(memory, has_faded=has_faded),
+        url=fact_url(memory),
         version=memory.version,
+        is_flagged=memory.is_flagged,
     )
 
 
 def memory_page(memory: Memory) -> MemoryPage:
     message = memory.source_message
     replaced_by = memory.superseded_by
-    rival = longterm.rival(memory)
     return MemoryPage(
         row=memory_row(memory),
         kind_rationale=memory.kind.rationale,
         key=memory.key,
-        source_url=turn_url(message.turn) if message else "",
+        source_url=_source_url(memory),
         source_text=message.text if message else "",
+        flag_reason=_flag_reason(memory),
+        happened_at=memory.happened_at,
         expires_at=getattr(memory, "fades_at", None),
         versions=[_version_row(version) for version in longterm.versions(memory)],
-        superseded_by_url=reverse("inspector:fact", args=[replaced_by.id]) if replaced_by else "",
+        superseded_by_url=fact_url(replaced_by) if replaced_by else "",
         superseded_at=memory.superseded_at,
-        rival=memory_row(rival) if rival else None,
-        supersedes=[memory_row(older) for older in longterm.superseded_by(memory)],
+        former=_former_rows(memory),
+        is_set_aside=is_set_aside(memory),
+        card=_waiting_card(memory) if memory.status in longterm.WAITING else None,
     )
+
+
+def waiting_cards(waiting: Sequence[Memory]) -> list[WaitingCard]:
+    """Of a conflict, what it does not fit is looked for: one statement each, and there are few."""
+    prefetch_related_objects(waiting, "source_message__turn__conversation")
+    return [_waiting_card(memory) for memory in waiting]
 
 
 def conversation_row(conversation: Conversation, *, memory_count: int) -> ConversationRow:
@@ -149,8 +191,72 @@ def turn_row(turn: Turn) -> TurnRow:
     )
 
 
+def fact_url(memory: Memory) -> str:
+    return reverse("inspector:fact", args=[memory.id])
+
+
 def turn_url(turn: Turn) -> str:
     return f"{reverse('chat:conversation', args=[turn.conversation_id])}#turn-{turn.id}"
+
+
+def _status_label(memory: Memory, *, has_faded: bool) -> str:
+    if has_faded:
+        return "Faded"
+    return "Set aside as wrong" if is_set_aside(memory) else STATUS_LABELS[Memory.Status(memory.status)]
+
+
+def _waiting_card(memory: Memory) -> WaitingCard:
+    rival = longterm.rival(memory)
+    return WaitingCard(
+        row=memory_row(memory),
+        source_url=_source_url(memory),
+        channel=memory.get_channel_display(),
+        flag_reason=_flag_reason(memory),
+        rival=memory_row(rival) if rival else None,
+    )
+
+
+def _former_rows(memory: Memory) -> list[FormerRow]:
+    """The newest first; each was replaced by the one above it, the newest by ``memory`` itself."""
+    rows = []
+    successor = memory
+    for former in longterm.superseded_by(memory).select_related("kind", "source_message__turn__conversation"):
+        rows.append(
+            FormerRow(
+                statement=former.statement,
+                url=fact_url(former),
+                held_from=former.valid_from,
+                held_to=former.valid_to,
+                replaced_by=_how_it_came(successor),
+                replaced_by_url=_source_url(successor),
+            )
+        )
+        successor = former
+    return rows
+
+
+def _how_it_came(memory: Memory) -> str:
+    """What told it, to follow "replaced by"."""
+    if memory.source_message_id:
+        return "your message"
+    return {
+        Memory.Channel.INSPECTOR: "what you wrote on this page",
+        Memory.Channel.API: "a program",
+        Memory.Channel.IMPORT: "an import",
+    }.get(Memory.Channel(memory.channel), "what you said in a chat that is gone")
+
+
+def _source_url(memory: Memory) -> str:
+    """The message it was taken from, while its conversation is there."""
+    message = memory.source_message
+    is_there = message is not None and message.turn.conversation.deleted_at is None
+    return turn_url(message.turn) if message and is_there else ""
+
+
+def _flag_reason(memory: Memory) -> str:
+    if not memory.is_flagged:
+        return ""
+    return instruction_shaped(memory.statement) or "it reads like an instruction to the assistant"
 
 
 def _version_row(version: MemoryVersion) -> VersionRow:

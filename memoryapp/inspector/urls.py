@@ -1,6 +1,6 @@
 from django.urls import path
 
-from memoryapp.inspector import experience_views, run_views, summary_views, views
+from memoryapp.inspector import experience_views, kind_views, run_views, summary_views, views
 
 app_name = "inspector"
 
@@ -9,8 +9,11 @@ urlpatterns = [
     path("facts/", views.facts, name="facts"),
     path("facts/<uuid:memory_id>/", views.fact, name="fact"),
     path("facts/<uuid:memory_id>/edit", views.fact_edit, name="fact_edit"),
-    path("facts/<uuid:memory_id>/confirm", views.fact_confirm, name="fact_confirm"),
+    path("facts/<uuid:memory_id>/settle", views.fact_settle, name="fact_settle"),
+    path("facts/<uuid:memory_id>/bring-back", views.fact_bring_back, name="fact_bring_back"),
     path("facts/<uuid:memory_id>/forget", views.fact_delete, name="fact_delete"),
+    path("kinds/", kind_views.listing, name="kinds"),
+    path("kinds/<slug:slug>/", kind_views.kind, name="kind"),
     path("experiences/", experience_views.listing, name="experiences"),
     path("experiences/<uuid:experience_id>/", experience_views.experience, name="experience"),
     path("experiences/<uuid:experience_id>/feedback", experience_views.feedback, name="experience_feedback"),

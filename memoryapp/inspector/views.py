@@ -7,7 +7,7 @@ from uuid import UUID
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.db.models import Q
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -19,15 +19,20 @@ from memoryapp.accounts.auth import caller_id
 from memoryapp.context import recall
 from memoryapp.errors import InvalidInputError, StaleVersionError
 from memoryapp.inspector import presentation as show
-from memoryapp.inspector import summary_presentation
+from memoryapp.inspector import settling, summary_presentation
 from memoryapp.longterm import operations, queries
+from memoryapp.longterm.feedback import give_feedback
 from memoryapp.longterm.models import Memory, MemoryQuerySet
+from memoryapp.policies.feedback import Verdict
 from memoryapp.scratchpad import queries as scratchpad
 from memoryapp.transcript import queries as transcript
 
 PAGE = 50
 RECENT = 5
 SOON_DAYS = 14
+
+FACTS_ALONE: tuple[recall.Arm, ...] = ("facts",)
+WAITING = {"waiting", *queries.WAITING}  # states of which a list asks its person to decide
 
 ORDERS: dict[str, tuple[str, str]] = {
     "": ("-recorded_at", "-id"),
@@ -69,6 +74,8 @@ def facts(request: HttpRequest) -> HttpResponse:
     page, next_cursor = rest.page(rows, order=order, cursor=cursor, limit=PAGE)
     context = {
         "memories": [show.memory_row(memory) for memory in page],
+        "cards": show.waiting_cards(page) if filters["status"] in WAITING else [],
+        "here": request.get_full_path(),
         "kinds": queries.statement_kinds(),
         "filters": filters,
         "total": rows.count(),
@@ -114,19 +121,36 @@ def fact_edit(request: HttpRequest, memory_id: UUID) -> HttpResponse:
 
 @login_required
 @require_POST
-def fact_confirm(request: HttpRequest, memory_id: UUID) -> HttpResponse:
-    """Settle what waits for the person's word, as it stood on the page they looked at."""
+def fact_settle(request: HttpRequest, memory_id: UUID) -> HttpResponse:
+    """The person's word on what waits for it, as it stood on the page they looked at."""
     user_id = caller_id(request)
+    answer = request.POST.get("answer", "")
     try:
-        operations.confirm(user_id, memory_id, version=_version(request), now=timezone.now())
+        shown = settling.settle(user_id, memory_id, answer, version=_version(request), now=timezone.now())
     except StaleVersionError:
-        problem = "It was changed meanwhile. Read it again before you confirm it."
+        problem = "It was changed meanwhile. Read it again before you decide."
         return _fact(request, queries.get_memory(user_id, memory_id), problem=problem, status=409)
     except InvalidInputError as error:
-        return _fact(
-            request, queries.get_memory(user_id, memory_id), problem=str(error), status=error.http_status
-        )
-    messages.success(request, "Remembered.")
+        memory = queries.get_memory(user_id, memory_id)
+        return _fact(request, memory, problem=str(error), status=error.http_status)
+    messages.success(request, settling.SAID[settling.Answer(answer)])
+    return redirect(_next(request.POST) or (show.fact_url(shown) if shown else "inspector:facts"))
+
+
+@login_required
+@require_POST
+def fact_bring_back(request: HttpRequest, memory_id: UUID) -> HttpResponse:
+    """What its person set aside as wrong is right after all."""
+    user_id = caller_id(request)
+    try:
+        give_feedback(user_id, memory_id, Verdict.CONFIRMED, version=_version(request), now=timezone.now())
+    except StaleVersionError:
+        problem = "It was changed meanwhile. Read it again before you bring it back."
+        return _fact(request, queries.get_memory(user_id, memory_id), problem=problem, status=409)
+    except InvalidInputError as error:
+        memory = queries.get_memory(user_id, memory_id)
+        return _fact(request, memory, problem=str(error), status=error.http_status)
+    messages.success(request, "It is in use again.")
     return redirect("inspector:fact", memory_id)
 
 
@@ -135,9 +159,7 @@ def fact_confirm(request: HttpRequest, memory_id: UUID) -> HttpResponse:
 def fact_delete(request: HttpRequest, memory_id: UUID) -> HttpResponse:
     operations.forget(caller_id(request), memory_id, now=timezone.now())
     messages.success(request, "Forgotten, with the records of the runs that held it.")
-    back = request.GET.get("next", "")
-    is_ours = url_has_allowed_host_and_scheme(back, allowed_hosts=None)
-    return redirect(back if is_ours else "inspector:facts")
+    return redirect(_next(request.GET) or "inspector:facts")
 
 
 @login_required
@@ -202,7 +224,9 @@ def _filtered(user_id: UUID, filters: dict[str, str]) -> MemoryQuerySet:
     rows = queries.memories(user_id, kind=filters["kind"], origin=filters["origin"], status=status)
     if not filters["q"]:
         return rows
-    answers = recall.search(user_id, filters["q"], now=timezone.now(), limit=recall.CANDIDATES)
+    answers = recall.search(
+        user_id, filters["q"], now=timezone.now(), limit=recall.CANDIDATES, include=FACTS_ALONE
+    )
     ids = [item.memory.id for item in answers if item.included]
     return rows.filter(Q(statement__icontains=filters["q"]) | Q(id__in=ids))
 
@@ -210,7 +234,8 @@ def _filtered(user_id: UUID, filters: dict[str, str]) -> MemoryQuerySet:
 def render_page(
     request: HttpRequest, page: str, context: dict[str, Any], *, status: int = 200
 ) -> HttpResponse:
-    context["pending_count"] = queries.memories(caller_id(request), status="waiting").count()
+    context["quota"] = quota = queries.quota(caller_id(request))
+    context["pending_count"] = quota.waiting
     return render(request, f"inspector/{page}.html", context, status=status)
 
 
@@ -218,6 +243,12 @@ def next_url(filters: dict[str, str], cursor: str | None) -> str:
     if cursor is None:
         return ""
     return "?" + urlencode({name: value for name, value in filters.items() if value} | {"after": cursor})
+
+
+def _next(values: QueryDict) -> str:
+    """Where the person came from, if that is a page of ours; else empty."""
+    back = values.get("next", "")
+    return back if url_has_allowed_host_and_scheme(back, allowed_hosts=None) else ""
 
 
 def _version(request: HttpRequest) -> int:

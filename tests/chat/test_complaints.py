@@ -37,7 +37,7 @@ PADDING = "word " * 150
 @pytest.fixture
 def small(configure, model):
     """The strict server in a small window; beside the chat it is asked for summaries alone."""
-    configure(STRATA_CHAT_MODEL=CHAT, STRATA_MODEL_TITLES="false")
+    configure(STRATA_CHAT_MODEL=CHAT, STRATA_MODEL_TITLES="false", STRATA_MODEL_EXTRACTION="false")
     return model
 
 
@@ -327,7 +327,7 @@ def test_a_refused_request_for_a_summary_is_not_sent_again(conversation, small):
 
 
 def test_switched_off_nothing_is_asked_beside_the_chat(conversation, small, configure):
-    configure(STRATA_MODEL_SUMMARIES="false", STRATA_MODEL_TITLES="false")
+    configure(STRATA_MODEL_SUMMARIES="false", STRATA_MODEL_TITLES="false", STRATA_MODEL_EXTRACTION="false")
     talk(conversation, 20)
 
     ask_and_settle(conversation, "Go on")

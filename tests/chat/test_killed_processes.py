@@ -96,7 +96,7 @@ def working(model_url):
 def workers(model, configure, monkeypatch):
     monkeypatch.setitem(PERSONAS, "errands", say)
     model.use_persona("errands")
-    configure(STRATA_TURN_LEASE_S="2", STRATA_MODEL_TITLES="false")
+    configure(STRATA_TURN_LEASE_S="2", STRATA_MODEL_TITLES="false", STRATA_MODEL_EXTRACTION="false")
     monkeypatch.setattr(tools, "added_tools", mortal_worker.tools_with_effects)
     with working(model.url) as workers:
         yield workers

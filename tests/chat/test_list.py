@@ -133,7 +133,7 @@ class TestShowing:
             say(each, "hello", "hi")
         browser.get(LIST)
 
-        with django_assert_max_num_queries(8):
+        with django_assert_max_num_queries(9):
             browser.get(LIST)
 
     def test_an_address_opens_the_same_view_again(self, browser, chats):

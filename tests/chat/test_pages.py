@@ -1,23 +1,17 @@
-"""The chat's pages as the server makes them: receipts, search, refusals, confirmations."""
+"""The chat's pages as the server makes them: search, refusals, confirmations, what stands under a reply."""
 
 import re
 
 import pytest
 from django.urls import reverse
-from django.utils import timezone
 
 from chat.presentation import EFFECT_UNKNOWN
 from chat.tool_use import UNKNOWN_EFFECT
-from memoryapp.context.models import ContextSnapshot
 from memoryapp.llm.base import Usage
-from memoryapp.longterm import experiences
-from memoryapp.longterm import operations as longterm
 from memoryapp.scratchpad.models import Step
 from memoryapp.transcript import claims
 from memoryapp.transcript.models import Turn
-from tests.inspector.test_experiences import learn
 from tests.inspector.test_runs import Working, kept_for
-from tests.longterm.saying import DAY, NOW, remember
 from tests.turns import claim, post, start
 from tests.waits import waiting
 
@@ -31,53 +25,8 @@ def finished(user, text="hello", conversation=None):
     return turn
 
 
-def given(turn, *memories):
-    """As if the model had been given them."""
-    snapshot(
-        turn, [{"memory_id": str(memory.id), "included": True, "confidence": 0.9} for memory in memories]
-    )
-
-
-def given_experiences(turn, *learned):
-    snapshot(turn, [{"experience_id": str(one.id), "included": True, "confidence": 0.6} for one in learned])
-
-
-def snapshot(turn, recalled):
-    ContextSnapshot.objects.create(
-        user=turn.user,
-        turn=turn,
-        attempt=1,
-        call=1,
-        window_tokens=1000,
-        reserve_output_tokens=100,
-        sections=[],
-        recalled=recalled,
-    )
-
-
 def page_of(client, turn):
     return client.get(reverse("chat:conversation", args=[turn.conversation_id])).content.decode()
-
-
-def test_a_receipt_keeps_what_was_given_when_it_is_replaced_or_forgotten_later(client, alice):
-    client.force_login(alice)
-    lisbon = remember(alice, "I live in Lisbon", key="city", said_at=NOW - DAY).memory
-    secret = remember(alice, "I collect stamps").memory
-    turn = finished(alice)
-    given(turn, lisbon, secret)
-    before = page_of(client, turn)
-
-    remember(alice, "I live in Porto", key="city")
-    longterm.forget(alice.id, secret.id, now=timezone.now())
-    after = page_of(client, turn)
-
-    assert "Given 2 memories" in before
-    assert "replaced since" not in before
-    assert "Given 2 memories" in after
-    assert "I live in Lisbon" in after
-    assert "replaced since" in after
-    assert "1 forgotten since" in after
-    assert "stamps" not in after
 
 
 def test_trying_again_what_another_tab_did_answers_with_the_turn_as_it_stands(client, alice):
@@ -135,23 +84,6 @@ def test_renaming_and_deleting_say_that_they_are_done(client, alice):
     assert "Renamed." in renamed.content.decode()
     assert "The chat is deleted." in deleted.content.decode()
     assert not Turn.objects.exists()
-
-
-def test_a_receipt_shows_an_experience_and_counts_one_that_was_forgotten(client, alice):
-    client.force_login(alice)
-    kept, gone = (learn(alice, goal) for goal in ("Sum up the invoices", "Write the minutes"))
-    turn = finished(alice)
-    given_experiences(turn, kept, gone)
-    alice.refresh_from_db()
-    experiences.forget(alice.id, gone.id)
-
-    shown = page_of(client, turn)
-
-    assert "Given 2 memories" in shown
-    assert f'href="{reverse("inspector:experience", args=[kept.id])}"' in shown
-    assert "Solved before" in shown
-    assert str(gone.id) not in shown
-    assert "1 forgotten since" in shown
 
 
 def chip_of(client, turn):

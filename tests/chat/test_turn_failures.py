@@ -5,6 +5,7 @@ import logging
 import pytest
 
 from chat import sending
+from memoryapp.context import queries as contexts
 from memoryapp.scratchpad import queries as runs
 from memoryapp.transcript import queries
 from memoryapp.transcript.models import Turn
@@ -81,7 +82,7 @@ def test_a_silent_model_times_out(alice, model, configure):
 
 
 def test_a_defect_ends_the_turn_visibly_and_is_logged(alice, model, monkeypatch, caplog):
-    monkeypatch.setattr("chat.window.recall", lambda *_args, **_options: 1 / 0)
+    monkeypatch.setattr("chat.turn.open_window", lambda *_args, **_options: 1 / 0)
 
     turn = ask(alice, "My secret is out")
 
@@ -89,6 +90,19 @@ def test_a_defect_ends_the_turn_visibly_and_is_logged(alice, model, monkeypatch,
     assert published(turn)[-1] == {"type": "end", "status": "failed"}
     [record] = [record for record in caplog.records if record.levelno == logging.ERROR]
     assert record.exc_info[0] is ZeroDivisionError
+    assert "My secret" not in caplog.text
+
+
+def test_when_recall_fails_the_turn_goes_on_without_memory_and_says_so(alice, model, monkeypatch, caplog):
+    monkeypatch.setattr("memoryapp.context.recall.longterm.always_used", lambda *_args: 1 / 0)
+
+    turn = ask(alice, "My secret is out")
+
+    assert (turn.status, reply_to(turn)) == ("completed", "You said: My secret is out")
+    assert {"type": "memory_unavailable"} in published(turn)
+    snapshot = contexts.newest_snapshot(alice.id, turn.id)
+    assert [item["reason"] for item in snapshot.recalled] == ["memory unavailable"]
+    assert f"Recall failed for turn {turn.id}" in caplog.text
     assert "My secret" not in caplog.text
 
 

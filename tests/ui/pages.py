@@ -9,7 +9,8 @@ from django.test import RequestFactory
 from django.urls import resolve
 from django.utils.safestring import mark_safe
 
-from chat.presentation import Notice, TurnView
+from chat.memory_presentation import TOLD, Learned
+from chat.presentation import TurnView
 from chat.waiting_presentation import Question, Wait
 from memoryapp.accounts.models import User
 
@@ -71,16 +72,17 @@ def card_html(wait=None):
     )
 
 
-def notice(**changes):
+def learned(**changes):
     view = {
         "outcome": "added",
+        "told": TOLD[changes.get("outcome", "added")],
         "statement": "The launch is on 14 March",
-        "kind_label": "Event",
+        "source": "from your message",
+        "expires_text": "expires 14 March 2027",
         "memory_url": "/memory/facts/1/",
-        "fades_text": "Fades in 12 days",
-        "undo_url": "",
+        "action": "Edit",
     }
-    return Notice(**(view | changes))
+    return Learned(**(view | changes))
 
 
 def request(path="/", **cookies):
@@ -93,7 +95,9 @@ def request(path="/", **cookies):
 
 
 def render(template, *, path="/", **context):
-    return render_to_string(template, context, request(path))
+    # What the context processors would ask the database for.
+    known = {"conversation_groups": [], "pending_count": 0}
+    return render_to_string(template, known | context, request(path))
 
 
 def turn_html(view):

@@ -16,8 +16,8 @@ from tests.ui.pages import (
     card_html,
     chat_page,
     composer_html,
+    learned,
     live_turn_view,
-    notice,
     question,
     render,
     turn_html,
@@ -69,7 +69,7 @@ def _is_defect(message):
 def server():
     with StandIn() as stand_in:
         stand_in.answers[SEND] = lambda form: (200, _sent(form["text"]))
-        stand_in.answers[TURN] = lambda _: (200, turn_html(turn_view(notices=[notice()])))
+        stand_in.answers[TURN] = lambda _: (200, turn_html(turn_view(learned=[learned()])))
         stand_in.answers[STOP] = lambda _: (204, "")
         yield stand_in
 

@@ -3,15 +3,16 @@
 import pytest
 from django.urls import reverse
 
-from chat.presentation import Recalled, ToolUsed
+from chat.memory_presentation import Asking
+from chat.presentation import ToolUsed
 from tests.ui.pages import (
     CONVERSATION,
     STREAM_URL,
     TURN_ID,
     chat_page,
     composer_html,
+    learned,
     live_turn_view,
-    notice,
     turn_html,
     turn_view,
 )
@@ -79,18 +80,40 @@ def test_empty_reply_leaves_no_gap():
     ("outcome", "words"),
     [
         ("added", "Remembered:"),
-        ("reinforced", "Remembered already:"),
+        ("reinforced", "Already known:"),
         ("superseded", "Updated:"),
-        ("conflict", "Does not fit with what you said before:"),
+        ("conflict", "Doesn’t fit what you said before:"),
         ("pending", "Waiting for your word:"),
-        ("refused", "Not remembered:"),
+        ("refused", "Not kept:"),
     ],
 )
-def test_notice_says_what_happened_to_the_memory(outcome, words):
-    html = turn_html(turn_view(notices=[notice(outcome=outcome)]))
+def test_chip_says_what_became_of_the_statement_whence_and_until_when(outcome, words):
+    html = turn_html(turn_view(learned=[learned(outcome=outcome)]))
 
-    assert words in html
-    assert "The launch is on 14 March" in html
+    for said in (words, "The launch is on 14 March", "from your message", "expires 14 March 2027"):
+        assert said in html
+
+
+def test_chip_is_undone_in_its_place_and_without_scripts():
+    html = turn_html(turn_view(learned=[learned(undo_url="/t/2/memories/1/take-back")]))
+
+    assert 'action="/t/2/memories/1/take-back"' in html
+    assert 'hx-post="/t/2/memories/1/take-back"' in html
+    assert 'hx-target="closest li"' in html
+
+
+def test_chip_of_an_update_says_what_was_before():
+    html = turn_html(turn_view(learned=[learned(outcome="superseded", was="The launch is on 7 March")]))
+
+    assert "(was <bdi>The launch is on 7 March</bdi>)" in html
+
+
+def test_a_turn_asks_again_for_what_the_background_learns_while_it_may():
+    html = turn_html(turn_view(asking=Asking("/t/2/learned?seen=0&tries=1", after_s=2)))
+
+    assert 'hx-get="/t/2/learned?seen=0&amp;tries=1"' in html
+    assert 'hx-trigger="load delay:2s"' in html
+    assert "/learned" not in turn_html(turn_view())
 
 
 def test_composer_of_an_open_chat_works_with_and_without_htmx():
@@ -126,21 +149,18 @@ def test_page_of_another_theme_is_rendered_in_it():
     assert 'data-theme="dark"' in chat_page(theme="dark")
 
 
-def test_receipt_says_what_the_model_was_given_and_what_became_of_it():
-    replaced = Recalled(
-        statement="Lives in Lisbon",
-        kind_label="Identity",
-        said_on="1 May 2026",
-        confidence_percent=None,
-        url="/memory/facts/1/",
-        is_replaced=True,
-    )
+def test_receipt_is_fetched_when_it_is_opened_and_a_link_without_scripts():
+    html = turn_html(turn_view(given_text="Used 2 memories"))
 
-    html = turn_html(turn_view(recalled=[replaced], forgotten_count=1))
+    url = reverse("chat:used", args=[TURN_ID])
+    assert "Used 2 memories" in html
+    assert f'hx-get="{url}"' in html
+    assert f'href="{url}"' in html
 
-    assert "Given 2 memories" in html
-    assert "replaced since" in html
-    assert "1 forgotten since" in html
+
+def test_a_reply_that_was_written_without_memory_says_so():
+    assert "Memory was unavailable" in turn_html(turn_view(is_memory_away=True))
+    assert "Memory was unavailable" not in turn_html(turn_view())
 
 
 def test_tool_under_a_reply_leads_to_its_run():

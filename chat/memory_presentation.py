@@ -1,0 +1,162 @@
+"""What was learned from messages, in the words of the chips under a reply: built from the committed rows."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.db.models import prefetch_related_objects
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.formats import date_format
+
+from memoryapp.longterm import queries as longterm
+from memoryapp.longterm.feedback import is_set_aside
+from memoryapp.longterm.models import Memory, MemorySource
+from memoryapp.longterm.presentation import LAST_YEAR
+from memoryapp.policies.reconciliation import Outcome
+from memoryapp.policies.secrets import find_secret
+from memoryapp.policies.trust import Origin
+from memoryapp.transcript import queries as transcript
+from memoryapp.transcript.models import Conversation, Message, Turn
+
+REFUSED = "refused"
+# What a chip begins with, by what became of the statement.
+TOLD: dict[str, str] = {
+    Outcome.ADDED: "Remembered:",
+    Outcome.REINFORCED: "Already known:",
+    Outcome.SUPERSEDED: "Updated:",
+    Outcome.PENDING: "Waiting for your word:",
+    Outcome.CONFLICT: "Doesn’t fit what you said before:",
+    REFUSED: "Not kept:",
+}
+SOURCES = {
+    Origin.USER_TYPED: "from your message",
+    Origin.USER_CONFIRMED: "confirmed by you",
+    Origin.MODEL_INFERRED: "concluded from your message",
+    Origin.TOOL: "from a tool",
+    Origin.IMPORTED: "imported",
+    Origin.UNTRUSTED: "from text you did not write",
+}
+# What a person can do about it, by how the memory stands now.
+ACTIONS: dict[str, str] = {
+    Memory.Status.ACTIVE: "Edit",
+    Memory.Status.PENDING: "Review",
+    Memory.Status.CONFLICT: "Decide",
+    Memory.Status.SUPERSEDED: "Show",
+}
+# Seconds until a page asks again what was learned in the background, each time it asked in vain.
+ASKS_AFTER_S = (2, 3, 5, 10, 20)
+LEARNS_WITHIN = timedelta(minutes=2)  # of the reply; what takes longer is there on the next load
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """``was``: what the statement replaced. ``ended``: why it is not in use any more. ``action``: the words of a link.
+
+    ``undo_url`` is empty where there is nothing to take back, or where a person has made the memory their own since.
+    """
+
+    outcome: str
+    told: str
+    statement: str
+    memory_id: UUID | None = None
+    was: str = ""
+    source: str = ""
+    expires_text: str = ""
+    memory_url: str = ""
+    action: str = ""
+    undo_url: str = ""
+    ended: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """When and where a page asks again what was learned from a message; ``seen``: how many chips it shows."""
+
+    url: str
+    after_s: int
+
+
+def learned_from(conversation: Conversation, turns: Sequence[Turn]) -> Mapping[UUID, Sequence[Learned]]:
+    """By turn, what its message taught, in the order in which it was learned, and what was not kept of it."""
+    turn_of_message = {transcript.user_message(turn).id: turn for turn in turns}
+    sources = list(longterm.taken_from(conversation.user_id, turn_of_message))
+    prefetch_related_objects([source.memory for source in sources], "superseded_by__supersedes", "supersedes")
+    found: dict[UUID, list[Learned]] = {}
+    for source in sources:
+        assert source.message_id  # it was found by it
+        turn = turn_of_message[source.message_id]
+        found.setdefault(turn.id, []).append(_learned(source, turn))
+    for turn in turns:
+        refused = _refused(turn) if conversation.save_memory else None
+        if refused:
+            found.setdefault(turn.id, []).append(refused)
+    return found
+
+
+def asking(turn: Turn, conversation: Conversation, *, seen: int, tries: int = 0) -> Asking | None:
+    """None once the message was read for what it teaches, or when nobody will read it any more."""
+    is_over = turn.finished_at is None or timezone.now() - turn.finished_at > LEARNS_WITHIN
+    is_read = transcript.user_message(turn).extracted_at is not None
+    if is_over or is_read or not conversation.save_memory or tries >= len(ASKS_AFTER_S):
+        return None
+    url = reverse("chat:learned", args=[turn.id])
+    return Asking(f"{url}?seen={seen}&tries={tries + 1}", after_s=ASKS_AFTER_S[tries])
+
+
+def former_value(memory: Memory) -> Memory | None:
+    """What this value replaced when it came; its former values are prefetched, and those of what replaced it."""
+    family = (memory.superseded_by or memory).supersedes.all()
+    before = [
+        row
+        for row in family
+        if row.id != memory.id and row.valid_to is not None and row.valid_to <= memory.valid_from
+    ]
+    return max(before, key=lambda row: (row.valid_to or row.valid_from, row.id), default=None)
+
+
+def ended_text(memory: Memory) -> str:
+    """Why it is not in use any more; empty while it is, or waits."""
+    if memory.status != Memory.Status.SUPERSEDED:
+        return ""
+    return "set aside as wrong" if is_set_aside(memory) else "replaced since"
+
+
+def expires_text(fades_at: datetime | None) -> str:
+    if fades_at is None or fades_at.year > LAST_YEAR:
+        return "never expires"
+    return f"expires {date_format(timezone.localtime(fades_at), 'j F Y')}"
+
+
+def _learned(source: MemorySource, turn: Turn) -> Learned:
+    memory = source.memory
+    is_active = memory.status == Memory.Status.ACTIVE
+    outcome = _outcome_now(source.outcome, memory)
+    can_undo = is_active and memory.version == 1 and outcome in {Outcome.ADDED, Outcome.SUPERSEDED}
+    was = former_value(memory) if outcome == Outcome.SUPERSEDED else None
+    return Learned(
+        outcome=outcome,
+        told=TOLD[outcome],
+        statement=memory.statement,
+        memory_id=memory.id,
+        was=was.statement if was else "",
+        source=SOURCES[Origin(source.origin)],
+        expires_text=expires_text(getattr(memory, "fades_at", None)) if is_active else "",
+        memory_url=reverse("inspector:fact", args=[memory.id]),
+        action=ACTIONS[memory.status],
+        undo_url=reverse("chat:take_back", args=[turn.id, memory.id]) if can_undo else "",
+        ended=ended_text(memory),
+    )
+
+
+def _outcome_now(outcome: str, memory: Memory) -> str:
+    """What waited is remembered when its person has said so since."""
+    waited = outcome in {Outcome.PENDING, Outcome.CONFLICT}
+    return Outcome.ADDED if waited and memory.status not in longterm.WAITING else outcome
+
+
+def _refused(turn: Turn) -> Learned | None:
+    """A message that holds a secret says so itself: there is no row of what was not kept."""
+    secret = find_secret(transcript.text_of(turn, Message.Role.USER))
+    return Learned(outcome=REFUSED, told=TOLD[REFUSED], statement=f"looks like {secret}") if secret else None

@@ -1,0 +1,218 @@
+"""The receipt of a reply: what the model was given of memory and why, what was left out, what became of it since."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db.models import prefetch_related_objects
+from django.urls import reverse
+from django.utils.text import Truncator
+
+from chat.memory_presentation import ended_text
+from memoryapp.context import considered
+from memoryapp.context import queries as contexts
+from memoryapp.longterm import queries as longterm
+from memoryapp.longterm.feedback import is_set_aside
+from memoryapp.longterm.models import Experience, Memory
+from memoryapp.longterm.presentation import ORIGIN_LABELS
+from memoryapp.policies.feedback import Verdict
+from memoryapp.policies.trust import Origin
+from memoryapp.transcript import queries as transcript
+from memoryapp.transcript.models import Message, Turn
+from memoryapp.transcript.queries import PastMessage
+
+Traced = dict[str, Any]  # an entry of a snapshot's ``recalled``
+Source = Memory | PastMessage | Experience
+
+CONSIDERED = 10  # of what was left out; the rest is farther away still
+EXCERPT_CHARS = 240
+# From where an arm is worth naming as the reason; below both, the stronger one is named.
+SHARED_WORDS = 0.3
+ALIKE = 0.4
+# What a calibrated probability is called.
+LIKELY = (
+    (0.8, "very likely to matter"),
+    (0.5, "likely to matter"),
+    (0.2, "may matter"),
+    (0.0, "unlikely to matter"),
+)
+WHY = {
+    considered.ALWAYS_USED: "always used",
+    considered.BY_KEY: "asked by key",
+    considered.SIMILAR_GOAL: "a task like this one before",
+}
+WHY_NOT = {
+    considered.BELOW_CUTOFF: "not close enough",
+    considered.OVER_BUDGET: "no room left",
+}
+VERDICTS: dict[str, str] = {
+    Verdict.WRONG: "You said that this is wrong",
+    Verdict.NOT_RELEVANT: "You said that this had nothing to do with it",
+    Verdict.CONFIRMED: "You said that this is right",
+    Verdict.CORRECTED: "You corrected it",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """``memory_id`` is set for what a person can say something about here; ``verdict``: what they said already.
+
+    ``ended``: why it is not in use any more; ``can_come_back``: it is at the person's word alone.
+    """
+
+    kind_label: str
+    text: str
+    url: str
+    said_at: datetime | None
+    source_label: str
+    source_url: str
+    why: str
+    likely: str
+    memory_id: UUID | None = None
+    verdict: str = ""
+    ended: str = ""
+    can_come_back: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    used: Sequence[Item]
+    considered: Sequence[Item]
+    forgotten_count: int  # given to the model, and forgotten since
+
+
+def given_text(recalled: Sequence[Traced]) -> str:
+    """ "Used 2 memories and 1 earlier message": what happened to them later does not change it; empty for nothing."""
+    given = [item for item in recalled if item.get("included")]
+    said = sum("message_id" in item for item in given)
+    known = len(given) - said
+    counts = [
+        f"{known} {'memory' if known == 1 else 'memories'}" if known else "",
+        f"{said} earlier {'message' if said == 1 else 'messages'}" if said else "",
+    ]
+    words = " and ".join(filter(None, counts))
+    return f"Used {words}" if words else ""
+
+
+def is_memory_away(recalled: Sequence[Traced]) -> bool:
+    """Whether the reply was written without memory because recall failed."""
+    return any(item.get("reason") == considered.UNAVAILABLE for item in recalled)
+
+
+def receipt(turn: Turn) -> Receipt:
+    snapshot = contexts.first_snapshots(turn.user_id, [turn.id]).get(turn.id)
+    traced = [item for item in snapshot.recalled if _id(item)] if snapshot else []
+    given = [item for item in traced if item["included"]]
+    left_out = [item for item in traced if not item["included"]][:CONSIDERED]
+    known = _known(turn.user_id, [*given, *left_out])
+    used = [_item(item, known[_id(item)], turn) for item in given if _id(item) in known]
+    return Receipt(
+        used=used,
+        considered=[_item(item, known[_id(item)], turn) for item in left_out if _id(item) in known],
+        forgotten_count=len(given) - len(used),
+    )
+
+
+def _id(item: Traced) -> str:
+    return str(item.get("memory_id") or item.get("message_id") or item.get("experience_id") or "")
+
+
+def _known(user_id: UUID, items: Sequence[Traced]) -> Mapping[str, Source]:
+    """What of these is still there, by id; memories with where they were said and what was said of them."""
+    memories = list(longterm.by_ids(user_id, _ids(items, "memory_id")).values())
+    prefetch_related_objects(memories, "source_message__turn__conversation", "feedback")
+    experiences = longterm.experiences_by_ids(user_id, _ids(items, "experience_id")).values()
+    messages = transcript.past_messages(user_id, _ids(items, "message_id")).values()
+    rows: list[Source] = [*memories, *experiences, *messages]
+    return {str(row.id): row for row in rows}
+
+
+def _ids(items: Sequence[Traced], name: str) -> set[UUID]:
+    return {UUID(item[name]) for item in items if name in item}
+
+
+def _item(item: Traced, row: Source, turn: Turn) -> Item:
+    reason = str(item.get("reason", ""))
+    why = why_used(item) if item["included"] else WHY_NOT.get(reason, reason)
+    likely = likely_text(item.get("confidence"))
+    if isinstance(row, Memory):
+        return _memory(row, turn, why=why, likely=likely)
+    if isinstance(row, PastMessage):
+        return _message(row, why=why, likely=likely)
+    return Item(
+        kind_label="Solved before" if row.outcome == Experience.Outcome.SUCCEEDED else "Tried before",
+        text=row.goal,
+        url=reverse("inspector:experience", args=[row.id]),
+        said_at=row.recorded_at,
+        source_label="learned",
+        source_url="",
+        why=why,
+        likely=likely,
+    )
+
+
+def _memory(memory: Memory, turn: Turn, *, why: str, likely: str) -> Item:
+    message = memory.source_message
+    is_there = message is not None and message.turn.conversation.deleted_at is None
+    verdicts = [row for row in memory.feedback.all() if row.turn_id == turn.id]
+    newest = max(verdicts, key=lambda row: (row.created_at, row.id), default=None)
+    return Item(
+        kind_label=memory.kind.label,
+        text=memory.statement,
+        url=reverse("inspector:fact", args=[memory.id]),
+        said_at=memory.said_at,
+        source_label=ORIGIN_LABELS[Origin(memory.origin)],
+        source_url=reverse("chat:turn", args=[message.turn_id]) if message and is_there else "",
+        why=why,
+        likely=likely,
+        memory_id=memory.id,
+        verdict=VERDICTS[newest.verdict] if newest else "",
+        ended=ended_text(memory),
+        can_come_back=is_set_aside(memory),
+    )
+
+
+def _message(message: PastMessage, *, why: str, likely: str) -> Item:
+    is_persons = message.role == Message.Role.USER
+    url = reverse("chat:turn", args=[message.turn_id])
+    return Item(
+        kind_label="Earlier message",
+        text=Truncator(" ".join(message.text.split())).chars(EXCERPT_CHARS),
+        url=url,
+        said_at=message.said_at,
+        source_label=f"{message.speaker or ('You' if is_persons else 'Strata')} said",
+        source_url=url,
+        why=why,
+        likely=likely,
+    )
+
+
+def why_used(item: Traced) -> str:
+    """The reason in words: the rule that put it in, or the arms that found it."""
+    reason = str(item.get("reason", ""))
+    if reason in WHY:
+        return WHY[reason]
+    arms: Mapping[str, float | None] = item.get("arms", {})
+    words = max(arms.get("overlap") or 0.0, arms.get("lexical") or 0.0)
+    meaning = arms.get("cosine") or 0.0
+    found = [
+        said
+        for said, is_so in (
+            ("matches your words", words >= SHARED_WORDS),
+            ("similar in meaning", meaning >= ALIKE),
+        )
+        if is_so
+    ]
+    if not found:
+        return "similar in meaning" if meaning > words else "matches your words"
+    return ", ".join(found)
+
+
+def likely_text(confidence: float | None) -> str:
+    """A probability in words, with its number; empty for what no question called for."""
+    if confidence is None:
+        return ""
+    words = next(words for least, words in LIKELY if max(confidence, 0) >= least)
+    return f"{words} ({round(confidence * 100)}\u00a0%)"
