@@ -45,7 +45,7 @@ api.add_router("/turns", "memoryapp.scratchpad.api.router")
 api.add_router("/memories", "memoryapp.context.api.router")
 api.add_router("/memories", "memoryapp.longterm.api.router")
 api.add_router("/experiences", "memoryapp.longterm.experience_api.router")
-api.add_router("/kinds", "memoryapp.longterm.api.kinds_router")
+api.add_router("/kinds", "memoryapp.longterm.kind_api.router")
 api.add_router("/conversations", "memoryapp.tooling.api.conversations_router")
 api.add_router("/mcp", "memoryapp.tooling.api.router")
 

@@ -181,9 +181,10 @@ class Conf(BaseSettings):
     # Context.
     scratchpad_max_tokens: int = Field(1_500, ge=200, le=20_000)
     recall_max_tokens: int = Field(1_000, ge=100, le=20_000)
-    recall_max_items: int = Field(12, ge=1, le=100)
-    # Measured (docs/adr/0007): at 0.40 a question that no fact answers finds nothing 92 times in 100, and 63 of
-    # 100 facts found do answer; at 0.30 it is 78 and 44, for 7 more of 100 answers found.
+    # As many short messages as those tokens hold: what answers a question about conversations is spread over several.
+    recall_max_items: int = Field(24, ge=1, le=100)
+    # Measured (docs/adr/0007): at 0.40 a question that no fact answers finds nothing 84 times in 100, and 82 of
+    # 100 facts found do answer; at 0.30 it is 80 and 72, for 4 more of 100 answers found.
     recall_min_confidence: float = Field(0.40, ge=0, le=1)
     compaction_trigger_share: TriggerShare = 0.60  # after a turn, in the background
     # A turn waits for the summary only here: what one turn adds seldom takes the prompt from the one to the other.
@@ -214,6 +215,12 @@ class Conf(BaseSettings):
     # More than anybody looks through, and little enough to compare with every message.
     experiences_per_user: int = Field(200, ge=1, le=10_000)
 
+    # Extraction: what is learned from a conversation in the background.
+    # Quiet for so long after a turn before it is read: a person who goes on within it is read once, not per message.
+    extraction_delay_s: float = Field(20.0, ge=0, le=3_600)
+    # Off: rules find plain statements in English, and no text is sent to the cheap model for them.
+    model_extraction: bool = True
+
     # Conversations.
     # One small call of the cheap model for each; without it the first words are the title.
     model_titles: bool = True
@@ -225,6 +232,8 @@ class Conf(BaseSettings):
     # Long-term memory limits: a flood from one turn or one person stays bounded.
     statement_max_chars: int = Field(2_000, ge=100, le=20_000)
     memories_per_turn: int = Field(20, ge=1, le=1_000)
+    # More than a person settles in a day: a page that plants statements fills no list without end.
+    pending_per_day: int = Field(50, ge=1, le=10_000)
     memories_per_user: int = Field(20_000, ge=100, le=10_000_000)
     tombstone_days: int = Field(365, ge=1, le=3650)  # how long a forgetting is enforced against re-learning
 

@@ -3,7 +3,8 @@
 import hashlib
 from datetime import datetime
 from functools import lru_cache
-from zoneinfo import available_timezones
+from uuid import UUID
+from zoneinfo import ZoneInfo, available_timezones
 
 from django.db import connection
 from django.db.models import QuerySet
@@ -32,6 +33,11 @@ def time_zones() -> tuple[str, ...]:
     return tuple(
         sorted(name for name in known if name == "UTC" or ("/" in name and not name.startswith("Etc/")))
     )
+
+
+def time_zone_of(user_id: UUID) -> ZoneInfo:
+    """By what this person's days begin."""
+    return ZoneInfo(User.objects.values_list("time_zone", flat=True).get(id=user_id))
 
 
 def live_tokens(user: User, *, now: datetime) -> QuerySet[ApiToken]:
