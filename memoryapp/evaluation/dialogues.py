@@ -3,6 +3,7 @@
 It fills the database that it is given: one account per sample, one conversation per session.
 """
 
+import math
 import re
 import statistics
 import time
@@ -27,6 +28,7 @@ from memoryapp.evaluation.samples import ADVERSARIAL, Asked, Sample
 from memoryapp.lifecycle import embedding
 from memoryapp.policies import ranking as policy
 from memoryapp.policies.dialogue import in_first_person
+from memoryapp.policies.fencing import as_data
 from memoryapp.policies.languages import language_of
 from memoryapp.policies.terms import terms
 from memoryapp.policies.trust import Origin
@@ -35,6 +37,18 @@ from memoryapp.transcript import queries as transcript
 from memoryapp.transcript.queries import PastMessage
 
 BUDGET_TOKENS: Final = 1_000
+
+
+def _quarter_of_characters(item: Considered) -> int:
+    return math.ceil(len(as_data(items.prompt_item(item))) / 4)
+
+
+# What an item of the prompt takes: as published figures count, four characters a token; and as our prompts do, by an
+# estimate that is careful with the newest tokenizers.
+BUDGETS: Final[Mapping[str, Callable[[Considered], int]]] = {
+    "recall@1000tokens": _quarter_of_characters,
+    "recall_in_prompt": items.prompt_tokens,
+}
 # The depth of the rankings: beyond it a hit counts as none, also for the mean reciprocal rank.
 DEPTH: Final = 50
 RECALL: Final = "recall"
@@ -61,7 +75,7 @@ class Answer:
 
     asked: Asked
     rankings: Mapping[str, Sequence[str]]
-    packed: Mapping[str, frozenset[str]]
+    packed: Mapping[str, Mapping[str, frozenset[str]]]
     confidence: float
     is_answered: bool
     took_ms: float
@@ -133,7 +147,10 @@ def _answer(person: Person, asked: Asked, index: Bm25, *, with_vectors: bool) ->
         asked=asked,
         rankings={method: [names[item.message.id] for item in order] for method, order in ranked.items()},
         packed={
-            method: frozenset(names[item.message.id] for item in _packed(order))
+            method: {
+                figure: frozenset(names[item.message.id] for item in _packed(order, tokens))
+                for figure, tokens in BUDGETS.items()
+            }
             for method, order in ranked.items()
         },
         confidence=_confidence(found),
@@ -156,9 +173,9 @@ def _search(person: Person, question: str) -> tuple[Sequence[Considered], float]
     return found, (time.perf_counter() - began) * 1_000
 
 
-def _packed(ranked: Sequence[Considered]) -> Iterator[Considered]:
+def _packed(ranked: Sequence[Considered], tokens: Callable[[Considered], int]) -> Iterator[Considered]:
     """What of it fits into the budget, as a prompt would hold it."""
-    fits = policy.pack(map(items.prompt_tokens, ranked), budget=BUDGET_TOKENS, max_items=DEPTH)
+    fits = policy.pack(map(tokens, ranked), budget=BUDGET_TOKENS, max_items=DEPTH)
     return compress(ranked, fits)
 
 

@@ -2,19 +2,23 @@
 
 import math
 from collections.abc import Hashable, Mapping, Sequence, Set
+from types import MappingProxyType
 from typing import Final
 
 DEPTHS: Final = (5, 10, 25)
 
 
 def figures(
-    ranked: Sequence[Hashable], evidence: Set[Hashable], *, packed: Set[Hashable] | None = None
+    ranked: Sequence[Hashable],
+    evidence: Set[Hashable],
+    *,
+    packed: Mapping[str, Set[Hashable]] = MappingProxyType({}),
 ) -> dict[str, float]:
     """Of one question, whose ``evidence`` is not empty.
 
     ``recall@k``: the share of the evidence among the first k; ``any@k`` and ``all@k``: whether at least one, and
     whether each of it, is there; ``mrr``: one over the rank of the first; ``ndcg@10``: with binary relevance and the
-    discount log2(rank + 1). ``packed``: what would stand in the prompt, for ``recall_in_budget``.
+    discount log2(rank + 1). ``packed``: by the name of the figure, what of it fits a budget.
     """
     hits = [item in evidence for item in ranked]
     found: dict[str, float] = {}
@@ -28,9 +32,7 @@ def figures(
     found["mrr"] = 1 / (hits.index(True) + 1) if any(hits) else 0.0
     ideal = _gain([True] * min(len(evidence), 10))
     found["ndcg@10"] = _gain(hits[:10]) / ideal
-    if packed is not None:
-        found["recall_in_budget"] = len(packed & evidence) / len(evidence)
-    return found
+    return found | {name: len(fits & evidence) / len(evidence) for name, fits in packed.items()}
 
 
 def mean(rows: Sequence[Mapping[str, float]]) -> dict[str, float]:

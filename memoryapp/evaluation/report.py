@@ -13,7 +13,8 @@ _DIALOGUE_COLUMNS: Final = {
     "all@10": "all@10",
     "mrr": "MRR",
     "ndcg@10": "NDCG@10",
-    "recall_in_budget": "in 1,000 tokens",
+    "recall@1000tokens": "in 1,000 tokens",
+    "recall_in_prompt": "in the prompt",
 }
 _PAIR_COLUMNS: Final = {"recall@1": "rec@1", "recall@5": "rec@5", "mrr": "MRR", "in_prompt": "in the prompt"}
 _BASELINES: Final = {"bm25": "BM25 alone", "dense": "dense alone", "rrf": "RRF of both, k=60"}
