@@ -233,7 +233,7 @@ def _turn(
         else verdicts.RELEVANT
         if is_relevant
         else verdicts.BELOW_CUTOFF,
-        excerpt=excerpt(message.text, asked.text),
+        excerpt=excerpt(message.text, asked.text) if is_relevant else "",
     )
 
 

@@ -38,7 +38,7 @@ Arms = tuple[Arm, ...] | list[Arm]  # not a Collection: a tuple of names written
 ARMS: tuple[Arm, ...] = get_args(Arm)
 
 CANDIDATES = 200  # of a search; far more than anybody reads
-SHOWN = 50  # per arm in the trace of a prompt: far more than fit, so that it shows what was close
+SHOWN = 30  # per arm in the trace of a prompt: far more than fit, so that it shows what was close
 # An embedder reads a few hundred tokens; the rest of a long paste says little about the question.
 QUERY_MAX_CHARS = 2_000
 _UNSEARCHABLE = re.compile(

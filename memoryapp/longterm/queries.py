@@ -189,18 +189,13 @@ def always_used(user_id: UUID) -> Sequence[Memory]:
     )
 
 
-def has_live(user_id: UUID) -> bool:
-    """Whether there is anything that a search could find."""
-    return holdings(user_id).memories
-
-
 def holdings(user_id: UUID) -> Holdings:
-    """What a search could find; one statement, because it is asked before every answer."""
+    """What a search may find, faded rows aside; one statement, because it is asked before every answer."""
     row = (
         User.objects.filter(id=user_id)
         .values_list(
-            Exists(Memory.objects.for_user(user_id).live()),
-            Exists(Experience.objects.for_user(user_id).live()),
+            Exists(Memory.objects.for_user(user_id).filter(status=Memory.Status.ACTIVE)),
+            Exists(Experience.objects.for_user(user_id)),
         )
         .first()
     )
