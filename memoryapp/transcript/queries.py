@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
@@ -302,7 +303,8 @@ def past_messages(user_id: UUID, message_ids: Iterable[UUID]) -> dict[UUID, Past
         user_id=user_id, id__in=list(message_ids), turn__conversation__deleted_at=None, turn__is_current=True
     )
     # Values, not rows: recall asks for some fifty, and has been waited for long enough.
-    seen = (PastMessage(*values, Origin(taint)) for *values, taint in rows.values_list(*_PAST))
+    rows_of_values: Iterable[tuple[Any, ...]] = rows.values_list(*_PAST)
+    seen = (PastMessage(*values[:-1], Origin(values[-1])) for values in rows_of_values)
     return {message.id: message for message in seen}
 
 
