@@ -57,19 +57,19 @@ class PastMessage:
     taint: Origin
 
 
-# The columns of ``PastMessage``, in its order.
-_PAST = (
-    "id",
-    "turn__conversation_id",
-    "turn__conversation__title",
-    "turn_id",
-    "turn__seq",
-    "role",
-    "speaker",
-    "created_at",
-    "text",
-    "turn__taint",
-)
+# The columns of ``PastMessage``.
+_PAST = {
+    "id": F("id"),
+    "conversation_id": F("turn__conversation_id"),
+    "title": F("turn__conversation__title"),
+    "turn_id": F("turn_id"),
+    "seq": F("turn__seq"),
+    "role": F("role"),
+    "speaker": F("speaker"),
+    "said_at": F("created_at"),
+    "text": F("text"),
+    "taint": F("turn__taint"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,8 +303,7 @@ def past_messages(user_id: UUID, message_ids: Iterable[UUID]) -> dict[UUID, Past
         user_id=user_id, id__in=list(message_ids), turn__conversation__deleted_at=None, turn__is_current=True
     )
     # Values, not rows: recall asks for some fifty, and has been waited for long enough.
-    rows_of_values: Iterable[tuple[Any, ...]] = rows.values_list(*_PAST)
-    seen = (PastMessage(*values[:-1], Origin(values[-1])) for values in rows_of_values)
+    seen = (_past(*values) for values in rows.values_list(*_PAST.values()))
     return {message.id: message for message in seen}
 
 
@@ -386,6 +385,11 @@ def is_stop_requested(turn_ids: Sequence[UUID]) -> set[UUID]:
 
 def count(user_id: UUID) -> int:
     return conversation_list(user_id, archived=None).count()
+
+
+def _past(*values: Any) -> PastMessage:
+    named = dict(zip(_PAST, values, strict=True))
+    return PastMessage(**named | {"taint": Origin(named["taint"])})
 
 
 def _spoken(turn: Turn) -> SpokenTurn:
