@@ -207,11 +207,6 @@ def is_in_use() -> bool:
     return Memory.objects.exists()
 
 
-def live_by_ids(user_id: UUID, ids: Iterable[UUID]) -> dict[UUID, Memory]:
-    rows = Memory.objects.for_user(user_id).live().filter(id__in=list(ids)).select_related("kind")
-    return {memory.id: memory for memory in rows}
-
-
 def by_ids(user_id: UUID, ids: Iterable[UUID]) -> dict[UUID, Memory]:
     """Whatever their status; forgotten and faded ones are absent."""
     rows = Memory.objects.for_user(user_id).unfaded().filter(id__in=list(ids)).select_related("kind")

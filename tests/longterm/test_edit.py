@@ -156,6 +156,6 @@ def test_bob_sees_none_of_alices_memories_in_any_list(alice, bob):
 
     assert list(queries.memories(bob.id, status="any")) == []
     assert list(queries.always_used(bob.id)) == []
-    assert queries.live_by_ids(bob.id, [memory.id]) == {}
+    assert queries.by_ids(bob.id, [memory.id]) == {}
     assert list(queries.expiring_soon(bob.id, now=NOW, days=9_999)) == []
     assert queries.count(bob.id) == 0

@@ -91,7 +91,7 @@ def test_a_faded_row_is_read_by_nothing_although_no_sweep_ran(alice):
 
     assert live(alice) == []
     assert list(queries.memories(alice.id)) == []
-    assert queries.live_by_ids(alice.id, [memory.id]) == {}
+    assert queries.by_ids(alice.id, [memory.id]) == {}
     assert queries.count(alice.id) == 0
     assert [row.id for row in queries.memories(alice.id, status="expired")] == [memory.id]
 
