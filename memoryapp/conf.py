@@ -181,6 +181,8 @@ class Conf(BaseSettings):
     # Context.
     scratchpad_max_tokens: int = Field(1_500, ge=200, le=20_000)
     recall_max_tokens: int = Field(1_000, ge=100, le=20_000)
+    # What is always used, beside what the question finds, so that it takes no answer's place: some twenty facts.
+    standing_max_tokens: int = Field(2_000, ge=100, le=20_000)
     # As many short messages as those tokens hold: what answers a question about conversations is spread over several.
     recall_max_items: int = Field(24, ge=1, le=100)
     # Measured (docs/adr/0007): at 0.40 a question that no fact answers finds nothing 84 times in 100, and 82 of

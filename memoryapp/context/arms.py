@@ -22,7 +22,7 @@ from memoryapp.embeddings.base import Aim, Embedder
 from memoryapp.longterm import queries as longterm
 from memoryapp.longterm import search
 from memoryapp.longterm.models import Experience, Memory, MemoryQuerySet
-from memoryapp.policies import dialogue, ranking, routing
+from memoryapp.policies import cues, dialogue, ranking, routing
 from memoryapp.policies import experiences as lessons
 from memoryapp.policies.languages import language_of
 from memoryapp.policies.reconciliation import normalise
@@ -177,12 +177,12 @@ def _arms(cosine: float, overlap: float) -> dict[str, float | None]:
 def turns(
     user_id: UUID, asked: Asked, *, limit: int, leave_out: InPrompt | None, as_of: datetime | None
 ) -> list[Considered]:
-    """What was said in other conversations; nothing for a message like "Thanks!" or "ok, and then?".
+    """What was said in other conversations, without the questions that the user asked before.
 
     The order is that of ``policies.dialogue``. To stand in one list with the other arms, the first takes the highest
     confidence as its score, the second the next, and so on; each is included by a confidence of its own.
     """
-    if not asked.sought.words or lessons.is_trivial(asked.text):
+    if not asked.sought.words:
         return []
     found = said.passages(
         user_id, embedding=asked.aimed(Aim.DIALOGUE), model_id=asked.embedder.model_id, leave_out=leave_out
@@ -190,6 +190,7 @@ def turns(
     passages = found.passages
     scores = dialogue.score(dialogue.question(asked.text), passages, asked.embedder.calibration)
     order = np.argsort(-scores.score, kind="stable")
+    order = order[~dialogue.is_to_forget(passages)[order]]
     if as_of:
         order = order[passages.said_at[order] <= as_of.astimezone(UTC).timestamp()]
     order = order[:limit]
@@ -221,20 +222,26 @@ def _turn(
     score: float,
 ) -> Considered:
     is_relevant = confidence >= get_conf().recall_min_confidence
-    is_question = normalise(message.text) == normalise(asked.text)
+    is_question = not message.speaker and _asks_only(message.text, asked.text)
     return Considered(
         message,
         _arms(cosine, overlap),
         confidence,
         score,
         included=is_relevant and not is_question,
-        reason=verdicts.THE_QUESTION
+        reason=verdicts.ONLY_A_QUESTION
         if is_question
         else verdicts.RELEVANT
         if is_relevant
         else verdicts.BELOW_CUTOFF,
         excerpt=excerpt(message.text, asked.text) if is_relevant else "",
     )
+
+
+def _asks_only(said: str, asked: str) -> bool:
+    """Whether a message tells nothing to whoever asks this, unless it is about what was asked before."""
+    is_same = normalise(said) == normalise(asked)
+    return is_same or (cues.is_only_a_question(said) and not cues.asks_about_questions(asked))
 
 
 # --- experiences

@@ -32,7 +32,8 @@ TURN_MARGIN_TOKENS = 20  # roles of a turn, and the remark under a reply that wa
 SMALL_MESSAGE_TOKENS = (
     500  # not worth asking for before it is posted: the worker looks at every prompt anyway
 )
-# The scratchpad, and what is recalled, take a tenth each of a small window, and what is configured of a large one.
+# The scratchpad, and what is recalled, take a tenth each of a small window, what is always used takes half as much; of
+# a large one all take what is configured.
 SMALL_SHARE = 10
 # One link of a prompt's chain of digests: digest up to and including this part, and the part's estimated tokens.
 Link = tuple[str, int]
@@ -246,7 +247,8 @@ def require_fitting(
         summary = transcript.current_summary(user_id, conversation_id)
         pinned = tuple(transcript.pinned_lines(user_id, conversation_id))
         front = estimate_text(sections.front(summary, pinned))
-    limit = int(budget.history_tokens / ratio) - front - recall_tokens(limits) - MESSAGE_MARGIN_TOKENS
+    memories = recall_tokens(limits) + standing_tokens(limits)
+    limit = int(budget.history_tokens / ratio) - front - memories - MESSAGE_MARGIN_TOKENS
     if tokens > limit:
         raise MessageTooLongError(
             f"The message is about {round(tokens * ratio):,} tokens long; this model can take "
@@ -259,6 +261,11 @@ def require_fitting(
 def recall_tokens(limits: ModelLimits) -> int:
     """What recalled memories may take of this window."""
     return min(get_conf().recall_max_tokens, limits.window_tokens // SMALL_SHARE)
+
+
+def standing_tokens(limits: ModelLimits) -> int:
+    """What memories that are always used may take of this window."""
+    return min(get_conf().standing_max_tokens, limits.window_tokens // (2 * SMALL_SHARE))
 
 
 def record_snapshot(

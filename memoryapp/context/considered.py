@@ -1,7 +1,7 @@
 """What recall has considered for a question, and the verdict on each: facts, past messages, experiences."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
 from memoryapp.longterm.models import Experience, Memory
@@ -12,6 +12,7 @@ Sort = Literal["fact", "turn", "experience"]
 What = TypeVar("What", Memory, PastMessage, Experience)
 
 ALWAYS_USED = "always used"
+OVER_STANDING = "over the limit of what is always used"
 BY_KEY = "asked by key"
 RELEVANT = "relevant"
 SIMILAR_GOAL = "a similar goal"
@@ -21,7 +22,7 @@ BETTER_GIVEN = "better ones were given"
 SAME_WORDS = "the same words are in already"
 SOURCE_OF_FACT = "a fact from it is in already"
 REPLACED = "what it says was replaced"
-THE_QUESTION = "the same question"
+ONLY_A_QUESTION = "only a question"
 UNAVAILABLE = "memory unavailable"
 
 
@@ -81,6 +82,10 @@ class Considered:
     @property
     def origin(self) -> Origin:
         return Origin(self.what.taint if isinstance(self.what, PastMessage) else self.what.origin)
+
+
+def left_out(item: Considered, reason: str) -> Considered:
+    return replace(item, included=False, reason=reason)
 
 
 def _is(what: object, sort: type[What]) -> What:

@@ -6,24 +6,26 @@ turns, experiences. Their candidates stand in one list by one scale, and one cut
 
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal, get_args
 from uuid import UUID
 
 from memoryapp.conf import get_conf
-from memoryapp.context import arms
+from memoryapp.context import arms, standing
 from memoryapp.context import considered as verdicts
 from memoryapp.context.arms import Asked
 from memoryapp.context.considered import Considered, Sort
-from memoryapp.context.items import prompt_item, prompt_tokens
+from memoryapp.context.items import excerpt, prompt_item, prompt_tokens
 from memoryapp.embeddings.base import EmbedderUnavailable
 from memoryapp.embeddings.registry import get_embedder
 from memoryapp.longterm import queries as longterm
-from memoryapp.longterm.models import Memory
+from memoryapp.longterm.queries import Taken
 from memoryapp.policies import ranking
 from memoryapp.policies.dialogue import in_first_person
+from memoryapp.policies.experiences import is_trivial
+from memoryapp.policies.quoting import is_covered, without
 from memoryapp.policies.reconciliation import normalise
 from memoryapp.policies.routing import route
 from memoryapp.policies.terms import sought
@@ -36,6 +38,8 @@ logger = logging.getLogger(__name__)
 Arm = Literal["facts", "turns", "experiences"]
 Arms = tuple[Arm, ...] | list[Arm]  # not a Collection: a tuple of names written in place would not fit one
 ARMS: tuple[Arm, ...] = get_args(Arm)
+
+FACTS_ALONE: Arms = ("facts",)  # for a message like "Thanks!" or "ok, and then?"
 
 CANDIDATES = 200  # of a search; far more than anybody reads
 SHOWN = 30  # per arm in the trace of a prompt: far more than fit, so that it shows what was close
@@ -77,21 +81,31 @@ def recall(
     *,
     now: datetime,
     max_tokens: int | None = None,
+    standing_max_tokens: int | None = None,
     in_prompt: InPrompt | None = None,
 ) -> Recall:
-    """What goes into a prompt: the facts always used, then what the question calls for, within the token budget.
+    """What goes into a prompt: the facts always used, then what the question calls for, each within its token budget.
 
+    What is always used never takes the place of an answer; what of it finds no room competes as an answer.
     ``in_prompt``: what of the conversation stands in the prompt word for word, and is not recalled into it. Without an
     embedder the words decide alone. Nothing above the cutoff is an answer too.
     """
     conf = get_conf()
-    always = [_always(memory) for memory in longterm.always_used(user_id)]
-    found = _found(user_id, question, now=now, limit=SHOWN, in_prompt=in_prompt)
-    asked_for = {item.what.id for item in found if item.reason == verdicts.BY_KEY}
-    always = [item for item in always if item.what.id not in asked_for]
-    known = {item.what.id for item in always}
-    ranked = _each_once(user_id, [*always, *(item for item in found if item.what.id not in known)])
-    candidates = [item for item in ranked if item.included]
+    include = FACTS_ALONE if is_trivial(question) else ARMS
+    found = _found(user_id, question, now=now, limit=SHOWN, include=include, in_prompt=in_prompt)
+    always = standing.facts(
+        user_id,
+        max_tokens=conf.standing_max_tokens if standing_max_tokens is None else standing_max_tokens,
+        leave_out={item.what.id for item in found if not item.arms},  # what was looked up
+    )
+    given = [item for item in always if item.included]
+    called_for = {item.what.id for item in found if item.included}
+    surplus = [item for item in always if not (item.included or item.what.id in called_for)][:SHOWN]
+    known = {item.what.id for item in [*given, *surplus]}
+    ranked = _each_once(
+        user_id, [*given, *(item for item in found if item.what.id not in known), *surplus], question
+    )
+    candidates = [item for item in ranked if item.included and item.reason != verdicts.ALWAYS_USED]
     fits = ranking.pack(
         map(prompt_tokens, candidates),
         budget=conf.recall_max_tokens if max_tokens is None else max_tokens,
@@ -99,7 +113,10 @@ def recall(
     )
     left_out = {item.what.id for item, is_in in zip(candidates, fits, strict=True) if not is_in}
     return Recall(
-        [_left_out(item, verdicts.OVER_BUDGET) if item.what.id in left_out else item for item in ranked]
+        [
+            verdicts.left_out(item, verdicts.OVER_BUDGET) if item.what.id in left_out else item
+            for item in ranked
+        ]
     )
 
 
@@ -130,7 +147,7 @@ def search(
         participants=participants,
         in_prompt=in_prompt,
     )
-    return _each_once(user_id, found)[:limit]
+    return _each_once(user_id, found, question)[:limit]
 
 
 def prompt_items(recall: Recall) -> list[dict[str, object]]:
@@ -205,40 +222,37 @@ def _asked(text: str, participants: Sequence[str]) -> Asked:
     return Asked(text, sought(text), embedder, vectors.get(text), vectors.get(spoken))
 
 
-def _each_once(user_id: UUID, ranked: Sequence[Considered]) -> list[Considered]:
-    """Nothing twice: neither the same words, nor a message beside the fact that was taken from it.
+def _each_once(user_id: UUID, ranked: Sequence[Considered], question: str) -> list[Considered]:
+    """Nothing twice: neither the same words, nor a message beside the facts that say what it says.
 
-    Facts stay, whatever their rank: they are what a person can correct. A message of which every fact has been replaced
-    since is left out as well.
+    Facts stay, whatever their rank: they are what a person can correct. What a message says that was replaced since is
+    cut out of it.
     """
     included = [item for item in ranked if item.included]
     messages = [item.what.id for item in included if item.sort == "turn"]
     taken = longterm.taken_from_messages(user_id, messages) if messages else {}
     facts = {item.what.id for item in included if item.sort == "fact"}
     seen: set[str] = set()
-    reasons: dict[UUID, str] = {}
-    for item in sorted(included, key=lambda item: item.sort != "fact"):
+    judged: dict[UUID, Considered] = {}
+    for found in sorted(included, key=lambda item: item.sort != "fact"):
+        item = _beside(facts, found, taken.get(found.what.id, ()), question)
         words = normalise(item.text)
-        reason = _covered(taken.get(item.what.id, {}), facts) or (
-            verdicts.SAME_WORDS if words in seen else ""
-        )
-        if reason:
-            reasons[item.what.id] = reason
-        else:
-            seen.add(words)
-    return [_left_out(item, reasons[item.what.id]) if item.what.id in reasons else item for item in ranked]
+        if item.included and words in seen:
+            item = verdicts.left_out(item, verdicts.SAME_WORDS)
+        seen.add(words)
+        judged[item.what.id] = item
+    return [judged.get(item.what.id, item) for item in ranked]
 
 
-def _covered(taken: dict[UUID, bool], facts: set[UUID]) -> str:
-    """Why a message says nothing more than facts do; ``taken``: what was taken from it, and whether it was replaced."""
-    if not facts.isdisjoint(taken):
-        return verdicts.SOURCE_OF_FACT
-    return verdicts.REPLACED if taken and all(taken.values()) else ""
-
-
-def _always(memory: Memory) -> Considered:
-    return Considered(memory, {}, None, 1.0, included=True, reason=verdicts.ALWAYS_USED)
-
-
-def _left_out(item: Considered, reason: str) -> Considered:
-    return replace(item, included=False, reason=reason)
+def _beside(facts: Set[UUID], item: Considered, taken: Iterable[Taken], question: str) -> Considered:
+    """A message as it may stand beside these facts; ``taken``: what was remembered from it."""
+    given = [one.statement for one in taken if one.memory_id in facts]
+    replaced = [one for one in taken if one.is_replaced]
+    if given and is_covered(item.text, [*given, *(one.statement for one in replaced)]):
+        return verdicts.left_out(item, verdicts.SOURCE_OF_FACT)
+    if not replaced:
+        return item
+    holds = without(item.text, (one.quote for one in replaced))
+    if is_covered(holds, (one.statement for one in replaced)):
+        return verdicts.left_out(item, verdicts.REPLACED)
+    return replace(item, excerpt=excerpt(holds, question) or holds)

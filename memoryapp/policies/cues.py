@@ -11,6 +11,13 @@ from typing import Final
 
 from memoryapp.policies.languages import language_of
 
+ASKED_IN_SHORT: Final = 15  # words, or twice as many signs of a script without spaces
+_ONE_QUESTION: Final = re.compile(r"[^.!?,;:…。！？，；：؟\n]+[?？؟]+")
+_ASKS_ABOUT_QUESTIONS: Final = re.compile(
+    r"\bask(s|ed|ing)?\b|\bquestions?\b|frag|pregunt|pergunt|demand|chied|chiest|问|問|質問|聞い",
+    re.IGNORECASE,
+)
+
 _FIRST_PERSON: Final = {
     "en": r"\b(i|im|ive|id|ill|my|me|mine|myself|we|our|us)\b",
     "de": r"\b(ich|mein\w*|mir|mich|wir|uns\w*)\b",
@@ -84,12 +91,53 @@ _ASKS_FOR_REPLY: Final = {
     "zh": r"你(之前|上次|以前|刚才|曾经|当时)?(给我)?(说|推荐|建议|告诉|提到|提议|解释|写|给)(过|了|的|我)",
     "ja": r"(教えて|勧めて|薦めて|提案して|説明して|言って)(くれ|い)|あなた(が|の)(言|勧|提案|答え|おすすめ|説明)",
 }
+# An order to forget, as a sentence begins: "Don't forget that …" and "I forget names" are none. Lengths are bounded, so
+# that a long text takes no more than its length.
+_TO_FORGET: Final = {
+    "en": r"(forget|unlearn|disregard) (that|what|everything|anything|all|my|our|im|ive|i|about (me|my)|"
+    r"(the|this) (fact|memory|note|thing)s?)\b|"
+    r"(delete|remove|erase|wipe|drop|clear) ([^.!?\n]{0,80}?\b(from|all|my|your|the|this|that) )?memor(y|ies)\b|"
+    r"(dont|do not|stop) (remember(ing)?|memori[sz](e|ing)) (that|this|it|anything|everything|my)\b",
+    "de": r"(vergiss|vergesst|vergessen sie) (bitte )?(das|dass|daß|was|alles|mein\w*|unser\w*)\b|"
+    r"lösch\w*\b[^.!?\n]{0,80}? (gedächtnis|erinnerung\w*)\b",
+    "es": r"(olvida|olvide|olvídate|olvidate|olvídese)( de)? (que|lo que|todo|mi|mis|esto|eso)\b|"
+    r"(borra|borre|elimina|elimine)\b[^.!?\n]{0,80}? memoria\b",
+    "fr": r"oublie[zs]? (que|ce que|tout|mon|ma|mes|cela|ça|le fait)\b|"
+    r"(efface|effacez|supprime|supprimez)\b[^.!?\n]{0,80}? mémoire\b",
+    "it": r"(dimentica|dimentichi|scorda|scordati)( di)? (che|quello che|ciò che|tutto|questo|(il|la|i|le) mi\w+)\b|"
+    r"(cancella|elimina|rimuovi)\b[^.!?\n]{0,80}? memoria\b",
+    "pt": r"(esquece|esqueça)( te| se)?( de)? (que|o que|tudo|isso|isto|(o |a |os |as )?(meu|minha)s?)\b|"
+    r"(apaga|apague|remove|remova|elimina|elimine)\b[^.!?\n]{0,80}? memória\b",
+    "nl": r"vergeet (alsjeblieft )?(dat|wat|alles|mijn|dit)\b|(wis|verwijder)\b[^.!?\n]{0,80}? geheugen\b",
+    "sv": r"glöm (bort )?(att|vad|allt|det|min|mitt|mina)\b",
+    "da": r"glem (at|hvad|alt|det|min|mit|mine)\b",
+    "no": r"glem (at|hva|alt|det|min|mitt|mine)\b",
+    "fi": r"unohda (että|mitä|kaikki|se|tämä|minun)\b",
+    "pl": r"(zapomnij|zapomnijcie)( o tym)? (że|co|o tym|wszystko|mój|moja|moje|o mo\w+)\b",
+    "ru": r"забудь(те)? (что|о том|обо мне|вс[её]|про|мо\w+|о мо\w+|это)\b|"
+    r"(удали|сотри)(те)?\b[^.!?\n]{0,80}? памят[иь]\b",
+    "uk": r"забудь(те)? (що|про|все|мо\w+|це)\b",
+    "zh": r"[请請]你?(把[^。！？\n]{0,40}?)?(忘记|忘記|忘掉|忘了)|把[^。！？\n]{0,40}?忘(掉|了吧)|"
+    r"忘掉(我|关于|關於|所有|一切)|(不要|别|別)(记住|記住)",
+}
+# The verb stands last.
+_TO_FORGET_AT_END: Final = (
+    r"\bunut(un|unuz)?(?= ?([.!\n]|$))|"
+    r"忘れて(ください|下さい|くれ|ほしい|欲しい|ね)?(?= ?([。！!\n]|$))|"
+    r"잊어 ?(줘|주세요|버려|라)"
+)
+_ORDER_BEGINS: Final = (
+    r"(?:^|[.!?;:。！？\n]) ?[\"“„«¿¡]?"
+    r"(?:(?:please|ok|okay|hey|oh|no|now|and|then|so|sorry|actually|just|can|could|would|will|you|i want you to|"
+    r"id like you to|bitte|por favor|sil (?:te|vous) plaît|per favore|пожалуйста|будь ласка) ){0,6}"
+)
 # What a speaker calls themselves as a subject, for a name in a question.
 PRONOUNS: Final = {
     "en": "I", "de": "ich", "es": "yo", "fr": "je", "it": "io", "pt": "eu", "nl": "ik", "zh": "我", "ja": "私",
 }  # fmt: skip
 _FIGURE: Final = re.compile(r"\d")
 _QUESTION_MARK: Final = re.compile(r"[?？؟]\W*$")
+_BLANKS: Final = re.compile(r"[^\w.!?;:。！？\n\"“„«¿¡]+")  # commas too
 _APOSTROPHES: Final = str.maketrans("", "", "'’")
 
 
@@ -114,6 +162,18 @@ def asks_for_a_reply(question: str) -> bool:
     return _has(_ASKS_FOR_REPLY, question)
 
 
+def asks_to_forget(text: str) -> bool:
+    """Whether it tells the assistant to forget something; in any of the languages, for it may be a few words of one."""
+    plain = _BLANKS.sub(" ", text.translate(_APOSTROPHES))
+    return bool(_order_to_forget().search(plain))
+
+
+@cache
+def _order_to_forget() -> re.Pattern[str]:
+    orders = "|".join(_TO_FORGET.values())
+    return re.compile(f"{_ORDER_BEGINS}(?:{orders})|{_TO_FORGET_AT_END}", re.IGNORECASE)
+
+
 def _has(cues: Mapping[str, str], text: str) -> bool:
     cue = cues.get(language_of(text))
     return bool(cue and _compiled(cue).search(text.translate(_APOSTROPHES)))
@@ -122,3 +182,15 @@ def _has(cues: Mapping[str, str], text: str) -> bool:
 @cache
 def _compiled(cue: str) -> re.Pattern[str]:
     return re.compile(cue, re.IGNORECASE)
+
+
+def is_only_a_question(text: str) -> bool:
+    """Whether it is one short question and says nothing besides."""
+    said = text.strip()
+    words = len(said.split()) if " " in said else len(said) / 2
+    return words <= ASKED_IN_SHORT and _ONE_QUESTION.fullmatch(said) is not None
+
+
+def asks_about_questions(text: str) -> bool:
+    """Whether it may ask for what was asked before."""
+    return _ASKS_ABOUT_QUESTIONS.search(text) is not None

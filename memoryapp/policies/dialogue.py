@@ -29,6 +29,9 @@ B: Final = 0.4
 PREVIOUS: Final = 0.5  # the other side's last message: the question that this one answers
 OWN: Final = 0.2  # the same side's message before that
 NEXT: Final = 0.2  # the other side's reply
+# As if there were at least so many messages: of a handful none says how rare a word is, and words that nobody used
+# would weigh so much that nothing is found before there are vectors.
+FEW: Final = 20
 NEIGHBOUR_TERMS: Final = 40  # of a long neighbour only the beginning
 # Of an assistant's words about a subject few are worth a memory of their own.
 ASSISTANT: Final = 0.3
@@ -48,6 +51,7 @@ QUESTION_SHARE: Final = -0.1  # between people; to an assistant much is told in 
 FIRST_PERSON: Final = 1
 TIME: Final = 2
 QUESTION: Final = 4
+TO_FORGET: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +93,12 @@ class Scores:
 
 
 def traits(text: str) -> int:
-    """What a text says about itself: bits ``FIRST_PERSON``, ``TIME`` and ``QUESTION``."""
+    """What a text says about itself: bits ``FIRST_PERSON``, ``TIME``, ``QUESTION`` and ``TO_FORGET``."""
     return (
         FIRST_PERSON * cues.speaks_of_itself(text)
         | TIME * cues.tells_a_time(text)
         | QUESTION * cues.ends_in_a_question(text)
+        | TO_FORGET * cues.asks_to_forget(text)
     )
 
 
@@ -124,6 +129,14 @@ def in_first_person(text: str, names: Sequence[str]) -> str:
             text = re.sub(rf"{is_word}{re.escape(name)}['’]s\b", "my", text, flags=flags)
         text = re.sub(f"{is_word}{re.escape(name)}{is_word}", pronoun, text, flags=flags)
     return text
+
+
+def is_to_forget(passages: Passages) -> NDArray[np.bool_]:
+    """Which ask the assistant to forget something, or answer that: they say again what is not to be told any more."""
+    asks = _has(passages, TO_FORGET) & ~passages.is_assistant & (passages.speaker == 0)
+    follows = passages.is_assistant & (passages.position == np.r_[-1, passages.position[:-1]] + 1)
+    same = passages.session == np.r_[-1, passages.session[:-1]]
+    return np.asarray(asks | (np.r_[False, asks[:-1]] & follows & same), np.bool_)
 
 
 def score(question: Question, passages: Passages, calibration: Calibration) -> Scores:
@@ -161,7 +174,7 @@ def _lexical(sought: Sought, passages: Passages) -> Floats:
     for neighbour, share in _neighbours(passages):
         weighted = weighted + share * clipped[neighbour]
         length = length + share * clipped_length[neighbour]
-    idf = np.log(1 + (size - document_frequency + 0.5) / (document_frequency + 0.5))
+    idf = np.log(1 + (max(size, FEW) - document_frequency + 0.5) / (document_frequency + 0.5))
     asked = idf * np.array([word.count for word in sought.words])
     if not asked.sum():
         return np.zeros(size)

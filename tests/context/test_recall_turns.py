@@ -17,6 +17,7 @@ from memoryapp.embeddings.base import EmbedderUnavailable
 from memoryapp.lifecycle import embedding
 from memoryapp.longterm import operations as longterm
 from memoryapp.longterm.operations import Source
+from memoryapp.longterm.withdrawal import withdraw
 from memoryapp.policies.trust import Origin
 from memoryapp.transcript import conversations, queries, summaries
 from memoryapp.transcript.models import Message, Summary, Turn
@@ -192,7 +193,7 @@ def test_the_same_question_asked_before_is_no_answer(alice):
     found = asked(alice)
 
     assert found.included == []
-    assert verdict(found, QUESTION) == "the same question"
+    assert verdict(found, QUESTION) == "only a question"
 
 
 def test_words_said_twice_are_given_once(alice):
@@ -238,6 +239,55 @@ def test_a_message_whose_facts_were_replaced_is_left_out(alice):
 
     assert "My bike is a red Brompton." not in [item.text for item in found.included]
     assert verdict(found, "My bike is a red Brompton.") == "what it says was replaced"
+
+
+SPARE_KEY = "The spare key is under the blue flower pot behind the garage, and Karl has another one."
+
+
+def test_a_message_stays_for_what_no_fact_says(alice):
+    text = f"I live in Porto. {SPARE_KEY}"
+    source = Source(said(talk(alice, text)).id, text)
+    remember_from(alice, source, "I live in Porto", quote="I live in Porto", kind="identity")
+
+    found = asked(alice, "Where is the spare key?")
+
+    assert f"I live in Porto. {SPARE_KEY}" in [item.text for item in found.given("turn")]
+
+
+def test_what_was_replaced_is_cut_out_of_a_message(alice):
+    text = f"I live in Porto. {SPARE_KEY}"
+    source = Source(said(talk(alice, text)).id, text)
+    remember_from(alice, source, "I live in Porto", quote="I live in Porto", kind="identity", key="city")
+    remember(alice, "I live in Lisbon", kind="identity", key="city", said_at=timezone.now())
+
+    found = asked(alice, "Where is the spare key?")
+
+    [item] = found.given("turn")
+    assert list(prompt_item(item).values()) == [f"… {SPARE_KEY}"]
+
+
+@pytest.mark.parametrize("before", ["Who has the spare key?", "Is the spare key where it was?"])
+def test_a_question_asked_before_is_no_answer_to_another_one(alice, before):
+    chat(alice, *SMALL_TALK, before, SPARE_KEY)
+
+    found = asked(alice, "Where is the spare key?")
+
+    assert [item.text for item in found.given("turn")] == [SPARE_KEY]
+    assert verdict(found, before) == "only a question"
+
+
+def test_what_was_asked_is_found_by_who_asks_for_it(alice):
+    chat(alice, "Who has the spare key?")
+
+    found = asked(alice, "What did I ask about the spare key?")
+
+    assert [item.text for item in found.given("turn")] == ["Who has the spare key?"]
+
+
+def test_one_word_finds_messages_in_a_search(alice):
+    chat(alice, *SMALL_TALK, SPARE_KEY)
+
+    assert SPARE_KEY in [item.text for item in search(alice.id, "garage", now=NOW, limit=5)]
 
 
 def test_messages_share_the_token_budget_with_facts(alice):
@@ -346,6 +396,44 @@ def test_what_is_forgotten_is_not_found_by_the_message_it_was_said_in(alice):
     longterm.forget(alice.id, memory.id, now=NOW)
 
     assert recalled(alice) == []
+
+
+def test_what_is_taken_back_is_not_found_by_the_message_it_was_said_in(alice):
+    turn = talk(alice, BIKE, "You rode along the Danube, I keep that.")
+    memory = remember_from(alice, Source(said(turn).id, BIKE), "I rode along the Danube").memory
+
+    withdraw(alice.id, memory.id, source_message_id=said(turn).id, now=NOW)
+
+    assert asked(alice).considered == []
+
+
+def test_nor_when_another_message_says_it_too(alice):
+    first, second = talk(alice, BIKE), talk(alice, "Our bikes along the Danube, yes!")
+    memory = remember_from(alice, Source(said(first).id, BIKE), "I rode along the Danube").memory
+    remember_from(alice, Source(said(second).id, said(second).text), "I rode along the Danube")
+
+    for turn in (second, first):
+        withdraw(alice.id, memory.id, source_message_id=said(turn).id, now=NOW)
+
+    assert asked(alice).considered == []
+
+
+def test_what_is_said_again_after_that_is_found(alice):
+    turn = talk(alice, BIKE)
+    memory = remember_from(alice, Source(said(turn).id, BIKE), "I rode along the Danube").memory
+    withdraw(alice.id, memory.id, source_message_id=said(turn).id, now=NOW)
+
+    talk(alice, f"As I said: {BIKE}")
+
+    assert recalled(alice) == [f"As I said: {BIKE}"]
+
+
+def test_an_order_to_forget_is_not_recalled_nor_the_answer_to_it(alice):
+    talk(
+        alice, "Forget that we rode our bikes along the Danube.", "Your bikes along the Danube are forgotten."
+    )
+
+    assert asked(alice).considered == []
 
 
 def test_nothing_to_find_costs_no_embedding(alice, embedder, monkeypatch):

@@ -263,10 +263,44 @@ def test_a_question_is_put_as_the_speakers_would(text, names, spoken):
         ("Ich ziehe morgen um", dialogue.FIRST_PERSON | dialogue.TIME),
         ("我昨天去了北京。", dialogue.FIRST_PERSON | dialogue.TIME),
         ("Does she play?! 😀", dialogue.QUESTION),
+        ("Forget that she plays.", dialogue.TO_FORGET),
     ],
 )
 def test_what_a_text_says_about_itself(text, expected):
     assert traits(text) == expected
+
+
+def test_an_order_to_forget_and_what_the_assistant_answers_to_it():
+    found = passages(
+        (1, False, "I love olives."),
+        (1, True, "Noted."),
+        (1, False, "Forget that I love olives."),
+        (1, True, "You love olives no more."),
+        (1, False, "Thanks."),
+        (2, True, "Olives again."),
+    )
+
+    assert np.flatnonzero(dialogue.is_to_forget(found)).tolist() == [2, 3]
+
+
+def test_what_people_tell_each_other_to_forget_is_no_order():
+    found = passages((1, False, "Forget that I love olives."), speakers=["Ana"])
+
+    assert not dialogue.is_to_forget(found).any()
+
+
+@pytest.mark.parametrize(
+    ("said", "asked"),
+    [
+        ("I take 5 mg of bisoprolol every morning.", "How much bisoprolol do I take?"),
+        ("The budget for the kitchen is 12,000 euros.", "How much is the kitchen budget?"),
+        ("The wifi password at the cabin is on the fridge.", "Where is the wifi password of the cabin?"),
+    ],
+)
+def test_the_first_message_of_all_is_found_by_its_words(said, asked):
+    alone = passages((1, False, said), (1, True, "Noted."))
+
+    assert score(question(asked), alone, CALIBRATION).confidence[0] >= 0.4
 
 
 @pytest.mark.parametrize(
