@@ -55,7 +55,10 @@ class WithdrawalIn(rest.Body):
 
 
 class MemoryOut(Schema):
-    """``valid_from``, ``valid_to``: when it holds in the world. ``happened_at``: when what it tells of happens."""
+    """``valid_from``, ``valid_to``: when it holds in the world. ``happened_at``: when what it tells of happens.
+
+    ``is_set_aside``: its person said that it is wrong. Its status is superseded, though nothing has replaced it.
+    """
 
     id: UUID
     statement: str
@@ -63,6 +66,7 @@ class MemoryOut(Schema):
     key: str
     quote: str
     status: str
+    is_set_aside: bool
     origin: str
     channel: str
     confidence: float
@@ -139,6 +143,7 @@ def create_memory(request: HttpRequest, body: MemoryIn) -> Status[dict[str, obje
         origin=Origin.USER_TYPED,
         channel=Memory.Channel.API,
         said_at=timezone.now(),
+        is_said_now=True,
     )
     remembered = operations.remember(caller_id(request), candidate)
     memory = queries.get_memory(caller_id(request), remembered.memory.id)
@@ -226,7 +231,10 @@ def change_memory(
 
 @router.delete("/{uuid:memory_id}", response={204: None, 412: rest.Problem, **rest.PROBLEMS})
 def forget_memory(request: HttpRequest, memory_id: UUID) -> Status[None]:
-    """Forgotten for good. With If-Match, only when it is still the version you read."""
+    """Forgotten for good, and with it its former values, which are those whose ``superseded_by`` it is.
+
+    With If-Match, only when it is still the version you read.
+    """
     version = rest.expected_version(request) if "If-Match" in request.headers else None
     operations.forget(caller_id(request), memory_id, now=timezone.now(), version=version)
     return Status(204, None)
@@ -243,7 +251,9 @@ def list_versions(request: HttpRequest, memory_id: UUID) -> dict[str, object]:
     response={200: MemoryOut, 409: rest.Problem, 412: rest.Problem, **rest.PROBLEMS},
 )
 def judge_memory(request: HttpRequest, memory_id: UUID, body: VerdictIn) -> dict[str, object]:
-    """``wrong`` sets it aside at once; ``confirmed`` affirms it, and brings back what was set aside.
+    """``wrong`` sets it aside at once, and what it had replaced holds again.
+
+    ``confirmed`` affirms it. What was set aside or replaced is in use again by it, in place of what replaced it.
 
     With If-Match, only when it is still the version you read. What waits for its user is confirmed on its page only:
     409 ``needs_confirmation``.
@@ -278,6 +288,7 @@ def memory_out(memory: Memory) -> dict[str, object]:
         "key": memory.key,
         "quote": memory.quote,
         "status": memory.status,
+        "is_set_aside": feedback.is_set_aside(memory),
         "origin": memory.origin,
         "channel": memory.channel,
         "confidence": memory.confidence,
@@ -302,6 +313,7 @@ def _then(memory: Memory) -> dict[str, object]:
     return {
         **{name: getattr(memory, f"{name}_then") for name in ("statement", "kind", "key", "confidence")},
         "status": Memory.Status.ACTIVE,
+        "is_set_aside": False,
         "valid_to": None if memory.superseded_at else memory.valid_to,
         "superseded_at": None,
         "superseded_by": None,

@@ -1,5 +1,6 @@
 """What asks to be remembered, and what is refused before anybody looks at what is known."""
 
+import unicodedata
 from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
@@ -7,9 +8,10 @@ from uuid import UUID
 from memoryapp.conf import get_conf
 from memoryapp.errors import InvalidInputError
 from memoryapp.longterm.models import Memory
-from memoryapp.policies import reconciliation
+from memoryapp.policies import dates, reconciliation
 from memoryapp.policies.flags import storable
 from memoryapp.policies.secrets import find_secret
+from memoryapp.policies.slots import slot_of
 from memoryapp.policies.trust import Origin
 
 MAX_KEY_CHARS = 100
@@ -43,6 +45,7 @@ class Candidate:
     (None for a request made by a person now); work older than a forgetting may not write. ``key``: "" lets the words
     decide (``policies.slots``). ``happened_at``: when what it tells of happens. ``valid_from``, ``valid_to``: since and
     until when it holds, where it says so; what has ended is history, and takes no other statement's place.
+    ``is_said_now``: its person is saying it by this very request; then its turn among other writers is when it is said.
     """
 
     kind: str
@@ -58,6 +61,7 @@ class Candidate:
     happened_at: datetime | None = None
     valid_from: datetime | None = None
     valid_to: datetime | None = None
+    is_said_now: bool = False
 
     @property
     def is_over(self) -> bool:
@@ -77,8 +81,25 @@ def checked(candidate: Candidate) -> Candidate:
     return replace(candidate, statement=statement, quote=storable(candidate.quote), key=key)
 
 
+def held_in(statement: str, *, said_at: datetime, time_zone: str) -> tuple[datetime, datetime] | None:
+    """From when until when it held, where its words say so and that is over: "I worked at Acme from 2019 to 2020"."""
+    span = dates.years_held(statement)
+    if span is None or slot_of(statement):
+        return None
+    since, until = (dates.midnight(day, time_zone=time_zone) for day in span)
+    return (since, until) if until <= said_at else None
+
+
+def dated(candidate: Candidate, *, time_zone: str) -> Candidate:
+    """With the time in which it held, unless whoever asks knows it; what is over has no key."""
+    held = held_in(candidate.statement, said_at=candidate.said_at, time_zone=time_zone)
+    if held is None or candidate.valid_from or candidate.valid_to:
+        return candidate
+    return replace(candidate, key="", valid_from=held[0], valid_to=held[1])
+
+
 def clean_statement(text: str) -> str:
-    text = " ".join(storable(text).split())
+    text = unicodedata.normalize("NFC", " ".join(storable(text).split()))
     if not reconciliation.normalise(text):
         raise InvalidInputError("Write what should be remembered.")
     if any("\ud800" <= char <= "\udfff" for char in text):

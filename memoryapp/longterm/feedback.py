@@ -7,7 +7,7 @@ from django.db import IntegrityError, transaction
 
 from memoryapp.accounts.models import User
 from memoryapp.errors import InvalidInputError, MemoryAppError, NotFoundError
-from memoryapp.longterm import history, queries
+from memoryapp.longterm import history, queries, restoring
 from memoryapp.longterm.models import Feedback, Memory, MemoryVersion
 from memoryapp.policies.feedback import Verdict, confidence_after
 
@@ -31,8 +31,9 @@ def give_feedback(
     """A person's word about a live memory. The same word about the same reply (``turn_id``) counts once.
 
     ``WRONG`` sets it aside at once: it is in no recall and no list of what is known, old text does not teach it again,
-    and it stays in the history. ``CONFIRMED`` affirms it, and brings back what was set aside. ``CORRECTED`` comes with
-    new words, by ``operations.edit``. Raises NotFoundError, StaleVersionError, WaitsForItsPersonError for a waiting
+    and it stays in the history; what it had replaced holds again. ``CONFIRMED`` affirms it; what was set aside or
+    replaced is in use again by it, in place of what cannot hold beside it. ``CORRECTED`` comes with new words, by
+    ``operations.edit``. Raises NotFoundError, StaleVersionError, WaitsForItsPersonError for a waiting
     memory that is said to be right, InvalidInputError for one that has been replaced.
     """
     if verdict == Verdict.CORRECTED:
@@ -46,9 +47,7 @@ def give_feedback(
                 _refuse_what_makes_no_sense(memory, verdict)
                 _apply(memory, verdict, turn_id=turn_id, now=now)
     except IntegrityError as error:
-        raise InvalidInputError(
-            "Something else is remembered in its place by now. Forget that one first."
-        ) from error
+        raise InvalidInputError(restoring.TAKEN) from error
     return queries.get_memory(user_id, memory_id)
 
 
@@ -69,9 +68,7 @@ def _refuse_what_makes_no_sense(memory: Memory, verdict: Verdict) -> None:
         raise WaitsForItsPersonError("This waits for its user, who confirms it on the Memory page.")
     if memory.status in queries.WAITING and verdict == Verdict.NOT_RELEVANT:
         raise InvalidInputError("This waits for its user's word and is in no reply yet.")
-    if memory.status == Memory.Status.SUPERSEDED and not (
-        is_set_aside(memory) and verdict == Verdict.CONFIRMED
-    ):
+    if memory.status == Memory.Status.SUPERSEDED and verdict != Verdict.CONFIRMED:
         raise InvalidInputError("This was replaced. Speak of what replaced it.")
 
 
@@ -83,10 +80,9 @@ def _apply(memory: Memory, verdict: Verdict, *, turn_id: UUID | None, now: datet
     if verdict == Verdict.WRONG:
         history.step_aside(memory, until=now, at=now)
         history.save_version(memory, author=MemoryVersion.Author.USER, reason="set aside as wrong")
-    elif is_set_aside(memory):
-        history.retire_faded(memory.user_id, digest=memory.digest, keys=[memory.key])
-        history.come_back(memory)
-        history.save_version(memory, author=MemoryVersion.Author.USER, reason="brought back")
+        restoring.revive(memory.user_id, restoring.former_values(memory))
+    elif memory.status == Memory.Status.SUPERSEDED:
+        restoring.bring_back(memory, now=now)
     else:
         memory.save(update_fields=["confidence", "affirmed_at"])
     Feedback.objects.create(

@@ -14,6 +14,7 @@ from memoryapp.conf import get_conf
 from memoryapp.errors import NotFoundError, StaleVersionError
 from memoryapp.longterm import queries
 from memoryapp.longterm.models import Memory, MemoryQuerySet, MemoryVersion, Tombstone
+from memoryapp.longterm.neighbours import storable_slot
 from memoryapp.policies.flags import instruction_shaped
 from memoryapp.policies.terms import packed, terms
 
@@ -50,6 +51,7 @@ def word(memory: Memory, statement: str, *, digest: str) -> None:
         memory.embedding, memory.embedding_model = None, ""
     memory.statement = statement
     memory.digest = digest
+    memory.slot = storable_slot(statement)
     memory.terms = packed(terms(statement))
     memory.is_flagged = instruction_shaped(statement) is not None
 

@@ -168,6 +168,8 @@ class Memory(models.Model):
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memories")
     kind = models.ForeignKey(Kind, on_delete=models.PROTECT, related_name="memories")
     key = models.CharField(max_length=100, blank=True)
+    # The question its words answer, where that has one answer at a time; whatever the key, or without one.
+    slot = models.CharField(max_length=100, blank=True)
     statement = models.TextField()
     # HMAC of the normalised statement: uniqueness without an index on the text, which would outlive a deletion.
     digest = models.CharField(max_length=64)

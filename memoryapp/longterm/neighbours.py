@@ -59,9 +59,17 @@ def neighbours(user_id: UUID, statement: str, *, digest: str, keys: Iterable[str
 
 
 def rivals(memory: Memory) -> list[Memory]:
-    """The live memories that this one, if it were live, would replace."""
+    """The other live memories that this one, if it were live, would replace."""
     keys = keys_of(memory.statement, memory.key)
-    return neighbours(memory.user_id, memory.statement, digest=memory.digest, keys=keys).rivals
+    near = neighbours(memory.user_id, memory.statement, digest=memory.digest, keys=keys)
+    return [row for row in near.rivals if row.id != memory.id]
+
+
+def repeated(memory: Memory) -> Memory | None:
+    """Another live memory that says the same, in whatever words; the constraints see equal words alone."""
+    rows = _near(memory.user_id, memory.statement, digest=memory.digest, keys=())
+    others = (row for row in rows if row.id != memory.id and is_same(memory.statement, row.statement))
+    return _first(others, Memory.Status.ACTIVE)
 
 
 def strongest_origin(memory: Memory) -> Origin:
@@ -76,12 +84,16 @@ def strongest_origin(memory: Memory) -> Origin:
 
 def _near(user_id: UUID, statement: str, *, digest: str, keys: Iterable[str]) -> MemoryQuerySet:
     """Expects the index ``memory_list``: one person's rows."""
-    near = Q(digest=digest) | Q(key__in=list(keys), status=Memory.Status.ACTIVE)
-    for part in anchors(statement):
+    asked = Q(key__in=list(keys)) | Q(slot__in=list(keys))
+    parts = anchors(statement)
+    near = Q(digest=digest) | (asked & Q(status=Memory.Status.ACTIVE))
+    for part in parts:
         near |= Q(statement__icontains=part)
-    rows = Memory.objects.for_user(user_id).unfaded().filter(near).select_related("kind")
-    # What is sure to be compared comes first: the same words, the same key.
-    sure = Q(digest=digest) | Q(key__in=list(keys))
+    rows = Memory.objects.for_user(user_id).unfaded().select_related("kind")
+    if parts:  # else no part of a word is sure to be in what says the same: the newest are compared
+        rows = rows.filter(near)
+    # What is sure to be compared comes first: the same words, the same question.
+    sure = Q(digest=digest) | asked
     return rows.alias(is_sure=sure).order_by("-is_sure", "-affirmed_at", "-id").defer("embedding")[:COMPARED]
 
 

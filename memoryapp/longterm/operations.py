@@ -4,6 +4,7 @@ Every path (chat, extraction, API, inspector, import) remembers through ``rememb
 what is known.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -14,7 +15,7 @@ from django.dispatch import Signal
 
 from memoryapp.accounts import operations as accounts
 from memoryapp.errors import InvalidInputError, NotFoundError
-from memoryapp.longterm import neighbours, queries
+from memoryapp.longterm import neighbours, queries, restoring
 from memoryapp.longterm.candidates import (
     Candidate,
     QuoteNotFoundError,
@@ -23,6 +24,7 @@ from memoryapp.longterm.candidates import (
     checked,
     clean_key,
     clean_statement,
+    held_in,
 )
 from memoryapp.longterm.history import (
     bury,
@@ -51,6 +53,7 @@ from memoryapp.longterm.reconciling import (
 )
 from memoryapp.nudges import EMBED_MEMORIES, nudge
 from memoryapp.policies.feedback import Verdict, confidence_after
+from memoryapp.policies.slots import synonyms
 
 __all__ = [
     "Candidate",
@@ -63,6 +66,7 @@ __all__ = [
     "Source",
     "Traces",
     "affirm",
+    "bring_back",
     "confirm",
     "delete_faded",
     "edit",
@@ -77,6 +81,9 @@ __all__ = [
 
 # Sent with ``traces`` inside the transaction of ``forget``: what other rooms hold of a memory goes with it, or neither.
 forgetting = Signal()
+
+REPEATS = "Another memory already says this or has this key. Change or forget that one."
+REMEMBERED_ALREADY = "This is remembered already. Forget one of the two."
 
 SWEEP_ROWS = 1_000  # of each sort in one transaction; the next sweep is a minute away
 
@@ -120,7 +127,8 @@ def edit(
     """A person's correction, as a new version; it also affirms the memory, so that its lifetime starts again.
 
     New words are as sure as what a person says, unless ``confidence`` is given or the memory still waits: correcting is
-    not confirming. A key that only the old words gave goes with them. Raises StaleVersionError when ``version`` is not
+    not confirming. They take the place of live memories that they do not fit, but for those beside which the old words
+    stood already. A key that only the old words gave goes with them. Raises StaleVersionError when ``version`` is not
     the current one, InvalidInputError for what cannot be kept.
     """
     if confidence is not None and not 0 <= confidence <= 1:
@@ -129,24 +137,31 @@ def edit(
         with transaction.atomic(durable=True):
             memory = locked(user_id, memory_id, version=version)
             if memory.status == Memory.Status.SUPERSEDED:
-                raise InvalidInputError("This was replaced. Correct what replaced it.")
+                raise InvalidInputError(
+                    "This is not in use any more. Correct what replaced it, or bring this back first."
+                )
             text = clean_statement(memory.statement if statement is None else statement)
             is_corrected = text != memory.statement and memory.status == Memory.Status.ACTIVE
             before = memory.confidence
+            beside = {row.id for row in neighbours.rivals(memory)} if is_corrected else set()
             memory.key = _key_after(memory, text) if key is None else clean_key(key)
+            memory.valid_from, memory.valid_to = _held_after(memory, text)
             memory.kind = queries.get_kind(kind) if kind else memory.kind
             word(memory, text, digest=queries.statement_digest(memory.user.forgetting_key, text))
             if is_corrected:
+                if neighbours.repeated(memory):
+                    raise InvalidInputError(REPEATS)
                 memory.confidence = confidence_after(Verdict.CORRECTED, before)
+            replaced = _cleared(memory, beside=beside, named=key, now=now) if is_corrected else []
             memory.confidence = memory.confidence if confidence is None else confidence
             memory.affirmed_at = now
-            save_version(memory, author=MemoryVersion.Author.USER, reason="edited")
+            save_version(memory, author=MemoryVersion.Author.USER, reason=queries.EDITED)
+            for former in replaced:
+                point_to(memory, former)
             if is_corrected:
                 _note(memory, Feedback.Verdict.CORRECTED, before=before)
     except IntegrityError as error:
-        raise InvalidInputError(
-            "Another memory already says this or has this key. Change or forget that one."
-        ) from error
+        raise InvalidInputError(REPEATS) from error
     nudge(EMBED_MEMORIES, memory.id)
     return queries.get_memory(user_id, memory_id)
 
@@ -166,6 +181,8 @@ def confirm(
             if memory.status not in queries.WAITING:
                 raise InvalidInputError("This memory does not wait for your word.")
             retire_faded(user_id, digest=memory.digest, keys=[memory.key])
+            if neighbours.repeated(memory):
+                raise InvalidInputError(REMEMBERED_ALREADY)
             rivals = neighbours.rivals(memory)
             replaced = [] if is_beside else rivals
             if is_beside and rivals:
@@ -181,7 +198,28 @@ def confirm(
             for former in replaced:
                 point_to(memory, former)
     except IntegrityError as error:
-        raise InvalidInputError("This is remembered already. Forget one of the two.") from error
+        raise InvalidInputError(REMEMBERED_ALREADY) from error
+    nudge(EMBED_MEMORIES, memory.id)
+    return queries.get_memory(user_id, memory_id)
+
+
+def bring_back(user_id: UUID, memory_id: UUID, *, version: int, now: datetime) -> Memory:
+    """A person turns a replacement round, or takes back that something is wrong: the former value is in use again.
+
+    What replaced it becomes its former value, and so does whatever else cannot hold beside it. Raises
+    StaleVersionError, and InvalidInputError for what is in use, what never was, and what a live memory says already.
+    """
+    try:
+        with transaction.atomic(durable=True):
+            memory = locked(user_id, memory_id, version=version)
+            if memory.status != Memory.Status.SUPERSEDED or not queries.was_settled(memory):
+                raise InvalidInputError("This is no former value.")
+            before, memory.affirmed_at = memory.confidence, now
+            memory.confidence = confidence_after(Verdict.CONFIRMED, before)
+            restoring.bring_back(memory, now=now)
+            _note(memory, Feedback.Verdict.CONFIRMED, before=before)
+    except IntegrityError as error:
+        raise InvalidInputError(restoring.TAKEN) from error
     nudge(EMBED_MEMORIES, memory.id)
     return queries.get_memory(user_id, memory_id)
 
@@ -247,9 +285,31 @@ def delete_faded() -> int:
 
 
 def _key_after(memory: Memory, statement: str) -> str:
-    """Its key, unless that came from words that are gone."""
-    is_of_the_words = memory.key and memory.key == neighbours.storable_slot(memory.statement)
-    return "" if is_of_the_words and memory.key != neighbours.storable_slot(statement) else memory.key
+    """The key of the new words; else its own, unless that came from words that are gone."""
+    slot = neighbours.storable_slot(statement)
+    if slot == memory.slot or memory.key in synonyms(slot):
+        return memory.key
+    return slot or ("" if memory.key == memory.slot else memory.key)
+
+
+def _cleared(memory: Memory, *, beside: Collection[UUID], named: str | None, now: datetime) -> list[Memory]:
+    """Live memories that its new words do not fit, which have left their place; ``named``: a key that its person gave,
+    which is not taken from another."""
+    replaced = [row for row in neighbours.rivals(memory) if row.id not in beside]
+    if named:
+        replaced = [row for row in replaced if row.key != memory.key or row.slot == memory.slot != ""]
+    for former in replaced:
+        step_aside(former, until=now, at=now)
+    return replaced
+
+
+def _held_after(memory: Memory, statement: str) -> tuple[datetime, datetime | None]:
+    """When it holds, unless that came from words that are gone."""
+    zone = memory.user.time_zone
+    before = held_in(memory.statement, said_at=memory.said_at, time_zone=zone)
+    held = held_in(statement, said_at=memory.said_at, time_zone=zone)
+    is_of_the_words = before == (memory.valid_from, memory.valid_to)
+    return held or ((memory.said_at, None) if is_of_the_words else (memory.valid_from, memory.valid_to))
 
 
 def _note(memory: Memory, verdict: Feedback.Verdict, *, before: float) -> None:

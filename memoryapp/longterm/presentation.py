@@ -1,6 +1,6 @@
 """How memories are worded for people; shared by the chat and the inspector."""
 
-from datetime import datetime
+from datetime import datetime, time, timedelta
 
 from django.utils import timezone
 from django.utils.formats import date_format
@@ -26,17 +26,15 @@ STATUS_LABELS = {
 }
 
 
-def fades_text(fades_at: datetime | None, *, now: datetime) -> str:
-    """ "Kept until you forget it", "Fades in 12 days", "Fades today", "Faded"."""
+def expires_text(fades_at: datetime | None, *, now: datetime) -> str:
+    """ "kept until you forget it", "expires 1 December 2026", "expires tonight", "expired"."""
     if fades_at is None or fades_at.year > LAST_YEAR:
-        return "Kept until you forget it"
+        return "kept until you forget it"
     if fades_at <= now:
-        return "Faded"
-    days = (timezone.localtime(fades_at).date() - timezone.localtime(now).date()).days
-    if days <= 1:
-        return "Fades tonight" if days == 1 else "Fades today"
-    return (
-        f"Fades in {days} days"
-        if days < 60
-        else f"Fades on {date_format(timezone.localtime(fades_at), 'j F Y')}"
-    )
+        return "expired"
+    end, day = timezone.localtime(fades_at), timezone.localtime(now).date()
+    if end.date() == day:
+        return "expires today"
+    if end.time() == time(0) and end.date() == day + timedelta(days=1):
+        return "expires tonight"
+    return f"expires {date_format(end, 'j F Y')}"

@@ -4,7 +4,7 @@ import hashlib
 import hmac
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from django.db.models import (
@@ -42,6 +42,7 @@ from memoryapp.policies.likeness import essence
 from memoryapp.policies.reconciliation import normalise
 
 CONFIRMED = "confirmed"  # the reason of a version by which what waited became live
+EDITED = "edited"
 WAITING = (Memory.Status.PENDING, Memory.Status.CONFLICT)  # for their person's word
 
 
@@ -51,6 +52,16 @@ class Holdings:
 
     memories: bool
     experiences: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A memory that a message taught, and with which words; ``is_replaced``: it holds no more."""
+
+    memory_id: UUID
+    statement: str
+    quote: str
+    is_replaced: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,13 +115,13 @@ def digests(forgetting_key: bytes | memoryview, statement: str) -> set[str]:
     }
 
 
-def place_digest(forgetting_key: bytes | memoryview, message_id: UUID, quote: str) -> str:
-    """Of these words of one message, whatever is made of them."""
-    return statement_digest(forgetting_key, f"{message_id} {quote}")
+def place_digest(forgetting_key: bytes | memoryview, said_at: datetime, quote: str) -> str:
+    """Of these words of one message and of its copies, which were said when it was; whatever is made of them."""
+    return statement_digest(forgetting_key, f"{said_at.astimezone(UTC).isoformat()} {quote}")
 
 
 def turn_digest(forgetting_key: bytes | memoryview, turn_id: UUID) -> str:
-    """Of a whole turn in which something was said that is forgotten, whatever the words."""
+    """Of a whole turn in which something was said that is forgotten or taken back, whatever the words."""
     return statement_digest(forgetting_key, f"turn {turn_id}")
 
 
@@ -121,7 +132,7 @@ def turns_of(user_id: UUID, rows: MemoryQuerySet) -> list[UUID]:
 
 
 def forgotten_turns(user_id: UUID, turn_ids: Iterable[UUID]) -> set[UUID]:
-    """Those of these in which something was said that is forgotten: they are not recalled."""
+    """Those of these in which something was said that is forgotten or taken back: they are not recalled."""
     key = User.objects.values_list("forgetting_key", flat=True).get(id=user_id)
     turns = {turn_digest(key, turn_id): turn_id for turn_id in turn_ids}
     buried = Tombstone.objects.filter(user_id=user_id, digest__in=turns, expires_at__gt=Now())
@@ -185,6 +196,7 @@ def always_used(user_id: UUID) -> Sequence[Memory]:
         .live()
         .filter(kind__is_always_used=True, confidence__gte=F("kind__min_confidence"))
         .select_related("kind")
+        .defer("embedding", "terms")  # of some two thousand rows a hundred times the rest
         .order_by("recorded_at", "id")
     )
 
@@ -234,13 +246,17 @@ def taken_from(user_id: UUID, message_ids: Iterable[UUID]) -> QuerySet[MemorySou
     )
 
 
-def taken_from_messages(user_id: UUID, message_ids: Iterable[UUID]) -> dict[UUID, dict[UUID, bool]]:
-    """For each of these messages what was remembered from it, and whether that has been replaced since."""
+def taken_from_messages(user_id: UUID, message_ids: Iterable[UUID]) -> dict[UUID, list[Taken]]:
+    """For each of these messages what was remembered from it."""
     rows = MemorySource.objects.filter(user_id=user_id, message_id__in=list(message_ids))
-    taken: dict[UUID, dict[UUID, bool]] = {}
-    for message_id, memory_id, status in rows.values_list("message_id", "memory_id", "memory__status"):
-        if message_id:
-            taken.setdefault(message_id, {})[memory_id] = status == Memory.Status.SUPERSEDED
+    taken: dict[UUID, list[Taken]] = {}
+    for source in rows.select_related("memory").only(
+        "message_id", "quote", "memory__statement", "memory__status"
+    ):
+        if source.message_id:
+            is_replaced = source.memory.status == Memory.Status.SUPERSEDED
+            known = Taken(source.memory_id, source.memory.statement, source.quote, is_replaced=is_replaced)
+            taken.setdefault(source.message_id, []).append(known)
     return taken
 
 

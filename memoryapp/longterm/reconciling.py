@@ -13,11 +13,12 @@ from django.utils import timezone
 from memoryapp.accounts.models import User
 from memoryapp.errors import MemoryAppError
 from memoryapp.longterm import history, queries
-from memoryapp.longterm.candidates import Candidate
+from memoryapp.longterm.candidates import Candidate, dated
 from memoryapp.longterm.models import Kind, Memory, MemorySource, MemoryVersion, Tombstone
 from memoryapp.longterm.neighbours import Neighbours, keys_of, neighbours, storable_slot, strongest_origin
 from memoryapp.nudges import EMBED_MEMORIES, nudge
 from memoryapp.policies import reconciliation
+from memoryapp.policies.likeness import essence
 from memoryapp.policies.reconciliation import Known, Outcome
 from memoryapp.policies.slots import synonyms
 from memoryapp.policies.trust import INITIAL_CONFIDENCE, Origin
@@ -61,12 +62,17 @@ class Remembered:
 def reconcile(user_id: UUID, candidate: Candidate) -> Remembered:
     """Settle a checked candidate, within the caller's transaction."""
     user = history.lock_person(user_id)
+    if candidate.is_said_now:  # another writer may have gone first
+        candidate = replace(candidate, said_at=timezone.now())
+    candidate = dated(_without_guessed_key(candidate), time_zone=user.time_zone)
     kind = queries.get_kind(candidate.kind)
     digest = queries.statement_digest(user.forgetting_key, candidate.statement)
     _refuse_forgotten(user, candidate)
     keys = frozenset[str]() if candidate.is_over else keys_of(candidate.statement, candidate.key)
     history.retire_faded(user_id, digest=digest, keys=keys)
     near = neighbours(user_id, candidate.statement, digest=digest, keys=keys)
+    if near.same and _has_heard(near.same, candidate):
+        return Remembered(Outcome.IGNORED, near.same, near.same.id)
     if candidate.is_over:
         near = replace(near, rivals=[])
     decision = reconciliation.decide(
@@ -106,6 +112,30 @@ def _key(candidate: Candidate, rivals: Sequence[Memory]) -> str:
     slot = "" if candidate.is_over else storable_slot(candidate.statement)
     used = {rival.key for rival in rivals} & synonyms(slot) if slot else set()
     return min(used) if used else slot
+
+
+def _without_guessed_key(candidate: Candidate) -> Candidate:
+    """What a denial denies stands in its words; a key that a model gave it would replace values that it does not name.
+
+    "I no longer live in Lisbon" says nothing against "I moved to Porto".
+    """
+    is_guessed = candidate.channel in {Memory.Channel.CHAT, Memory.Channel.EXTRACTION}
+    is_denial = essence(candidate.statement).is_negative and not storable_slot(candidate.statement)
+    return replace(candidate, key="") if is_guessed and is_denial else candidate
+
+
+def _has_heard(memory: Memory, candidate: Candidate) -> bool:
+    """Whether it was taken from the same words already, in a message of which this one is a copy: asked anew, or in a
+    copied chat."""
+    if candidate.source is None:
+        return False
+    said = MemorySource.objects.filter(
+        user_id=memory.user_id,
+        memory=memory,
+        message__created_at=candidate.said_at,
+        message__text=candidate.source.text,
+    )
+    return said.exclude(message=candidate.source.message_id).exists()
 
 
 def _reinforce(memory: Memory, candidate: Candidate) -> Memory:
@@ -157,7 +187,9 @@ def _create(
 
 
 def with_source(memory: Memory, candidate: Candidate, outcome: Outcome) -> Memory:
-    """Note where it was said; the same message counts once."""
+    """Note where it was said; the same message counts once, and so do copies of it."""
+    if _has_heard(memory, candidate):
+        return memory
     values = {
         "quote": candidate.quote,
         "origin": candidate.origin,
@@ -180,7 +212,7 @@ def _refuse_forgotten(user: User, candidate: Candidate) -> None:
         )
     digests = queries.digests(user.forgetting_key, candidate.statement)
     if candidate.source:
-        digests |= {queries.place_digest(user.forgetting_key, candidate.source.message_id, candidate.quote)}
+        digests |= {queries.place_digest(user.forgetting_key, candidate.said_at, candidate.quote)}
     tombstone = queries.tombstone_for(user.id, digests)
     if tombstone is None:
         return

@@ -1,5 +1,6 @@
 """Taking back what one message did to a memory: the Undo beside a memory that has just been learned."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -7,9 +8,19 @@ from uuid import UUID
 from django.db import transaction
 
 from memoryapp.errors import MemoryAppError
-from memoryapp.longterm import history, queries
+from memoryapp.longterm import history, queries, restoring
+from memoryapp.longterm.candidates import Candidate, Source
 from memoryapp.longterm.models import Feedback, Memory, MemorySource, MemoryVersion
+from memoryapp.longterm.reconciling import reconcile
 from memoryapp.policies.reconciliation import Outcome
+from memoryapp.policies.trust import Origin
+
+
+class HasItsPersonsWordError(MemoryAppError):
+    """Its person confirmed or corrected it since: it does not rest on the message alone any more."""
+
+    code = "has_persons_word"
+    http_status = 409
 
 
 class NothingToWithdrawError(MemoryAppError):
@@ -35,7 +46,8 @@ def withdraw(user_id: UUID, memory_id: UUID, *, source_message_id: UUID, now: da
     """Take back what this message did, and keep reading it again from doing the same.
 
     What it added or made wait is gone; what it replaced holds again; what it reinforced is as old as before. A memory
-    that another message has said since stays, on that message's word. Raises NotFoundError, NothingToWithdrawError.
+    that another message has said too stays, on that message's word: when that is worth less, as a memory of its own
+    that is worth no more. Raises NotFoundError, NothingToWithdrawError, HasItsPersonsWordError.
     """
     with transaction.atomic(durable=True):
         memory = history.locked(user_id, memory_id)
@@ -44,14 +56,32 @@ def withdraw(user_id: UUID, memory_id: UUID, *, source_message_id: UUID, now: da
         ).first()
         if said is None:
             raise NothingToWithdrawError("This message did nothing to this memory.")
-        others = queries.sources(memory).exclude(id=said.id)
-        if others.exists():
-            _take_back_word(memory, said, others=list(others))
+        others = list(queries.sources(memory).exclude(id=said.id))
+        is_former = memory.status == Memory.Status.SUPERSEDED
+        stays = any(is_former or Origin(o.origin).is_at_least(Origin(memory.origin)) for o in others)
+        if not (stays or is_former) and _has_persons_word(memory):
+            raise HasItsPersonsWordError("You confirmed or corrected this yourself. Forget it instead.")
+        _pass_over(memory, said, now=now)
+        if stays:
+            _take_back_word(memory, said, others=others)
             current: UUID | None = memory.id
         else:
-            former = _remove(memory, said, now=now)
-            current = former.id if former else None
+            current = _remove(memory, said, others=others, now=now)
     return Withdrawn(Outcome(said.outcome), queries.get_memory(user_id, current) if current else None)
+
+
+def _has_persons_word(memory: Memory) -> bool:
+    word = [Feedback.Verdict.CONFIRMED, Feedback.Verdict.CORRECTED]
+    given = Feedback.objects.filter(user_id=memory.user_id, memory=memory, verdict__in=word)
+    edited = queries.versions(memory).filter(changed_by=MemoryVersion.Author.USER, reason=queries.EDITED)
+    return given.exists() or edited.exists()
+
+
+def _pass_over(memory: Memory, said: MemorySource, *, now: datetime) -> None:
+    """Recall does not tell from the message what is not remembered from it."""
+    if said.message:
+        turn = queries.turn_digest(memory.user.forgetting_key, said.message.turn_id)
+        history.bury(memory, Memory.objects.none(), now=now, also=[turn])
 
 
 def _take_back_word(memory: Memory, said: MemorySource, *, others: list[MemorySource]) -> None:
@@ -77,20 +107,43 @@ def _last_affirmed(memory: Memory, others: list[MemorySource]) -> datetime:
     return max([*times, *(source.said_at for source in others)])
 
 
-def _remove(memory: Memory, said: MemorySource, *, now: datetime) -> Memory | None:
-    """The row goes, with tombstones for its words and its place in the message; what it had replaced comes back."""
+def _remove(
+    memory: Memory, said: MemorySource, *, others: Sequence[MemorySource], now: datetime
+) -> UUID | None:
+    """The row goes, with tombstones for its place in the message and, if nobody else says it, for its words.
+
+    What it had replaced comes back, and the others are heard as if this message had never been. What holds then.
+    """
     rows = Memory.objects.for_user(memory.user_id)
-    former = list(rows.filter(superseded_by=memory).select_related("kind").order_by("-superseded_at", "-id"))
-    was_live = memory.status == Memory.Status.ACTIVE
     key = memory.user.forgetting_key
-    place = [queries.place_digest(key, said.message_id, said.quote)] if said.message_id else []
-    history.bury(memory, rows.filter(id=memory.id), now=now, also=place)
-    back = [row for row in former if row.superseded_at == former[0].superseded_at] if was_live else []
-    successor_id = back[0].id if back else memory.superseded_by_id
-    rows.filter(id__in=[row.id for row in former]).exclude(id__in=[row.id for row in back]).update(
-        superseded_by=successor_id
-    )
+    place = [queries.place_digest(key, said.said_at, said.quote)] if said.message_id else []
+    history.bury(memory, rows.none() if others else rows.filter(id=memory.id), now=now, also=place)
+    former = restoring.former_values(memory)
+    candidates = [_candidate(memory, other) for other in sorted(others, key=_strongest_first)]
     memory.delete()
-    for row in back:
-        history.come_back(row)
-    return back[0] if back else None
+    back = restoring.revive(memory.user_id, former)
+    heard = [reconcile(memory.user_id, candidate).memory for candidate in candidates]
+    for heir in heard[:1]:
+        heir.is_kept, heir.expires_at = memory.is_kept, memory.expires_at
+        heir.save(update_fields=["is_kept", "expires_at"])
+    holding = heard[0] if heard else back
+    return holding.id if holding else None
+
+
+def _strongest_first(source: MemorySource) -> tuple[int, datetime, UUID]:
+    return Origin(source.origin).rank, source.said_at, source.id
+
+
+def _candidate(memory: Memory, source: MemorySource) -> Candidate:
+    """What this source alone says, in the memory's words."""
+    return Candidate(
+        kind=memory.kind.slug,
+        statement=memory.statement,
+        key=memory.key,
+        quote=source.quote,
+        origin=Origin(source.origin),
+        channel=Memory.Channel(memory.channel),
+        said_at=source.said_at,
+        source=Source(source.message_id, source.quote) if source.message_id else None,
+        happened_at=memory.happened_at,
+    )

@@ -22,11 +22,13 @@ def ask_anew(
 ) -> tuple[Turn, bool]:
     """A sibling of the turn, queued in its place: with other words (an edit), or the same (another answer).
 
-    Returns (sibling, whether it is new). What followed the turn stays on its own branch. The same key again returns
-    the same sibling. Raises what ``post_turn`` raises, ``ReplyInProgressError``, ``NotShownError``.
+    Returns (sibling, whether it is new). What followed the turn stays on its own branch. The same words were said when
+    they first were: what has been forgotten or replaced since is not said again. The same key again returns the same
+    sibling. Raises what ``post_turn`` raises, ``ReplyInProgressError``, ``NotShownError``.
     """
     turn = queries.get_turn(user.id, turn_id)
-    words = queries.text_of(turn, Message.Role.USER) if text is None else operations.clean_message(text)
+    asked = queries.user_message(turn)
+    words = asked.text if text is None else operations.clean_message(text)
     digest = operations.request_digest(turn_id, words)
     known = operations.known_turn(user.id, idempotency_key, digest)
     if known:
@@ -46,9 +48,10 @@ def ask_anew(
                 idempotency_key=idempotency_key,
                 digest=digest,
                 now=now,
+                said_at=asked.created_at if text is None else None,
             )
             if text is None:  # the same words teach what they taught, once
-                read_at = queries.user_message(turn).extracted_at
+                read_at = asked.extracted_at
                 Message.objects.filter(turn=sibling, role=Message.Role.USER).update(extracted_at=read_at)
     except IntegrityError:
         known = operations.known_turn(user.id, idempotency_key, digest)

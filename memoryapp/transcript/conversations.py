@@ -271,10 +271,10 @@ def _copy_turns(copy: Conversation, path: list[UUID]) -> dict[UUID, Turn]:
 
 
 def _copy_messages(copies: dict[UUID, Turn]) -> None:
-    messages = Message.objects.filter(turn_id__in=copies).only(
-        "turn_id", "user_id", "role", "text", "tokens", "extracted_at"
+    originals = Message.objects.filter(turn_id__in=copies).only(
+        "turn_id", "user_id", "role", "text", "tokens", "extracted_at", "created_at"
     )
-    Message.objects.bulk_create(
+    made = Message.objects.bulk_create(
         (
             Message(
                 user_id=m.user_id,
@@ -284,15 +284,14 @@ def _copy_messages(copies: dict[UUID, Turn]) -> None:
                 tokens=m.tokens,
                 extracted_at=m.extracted_at,
             )
-            for m in messages.iterator(chunk_size=500)
+            for m in originals
         ),
         batch_size=500,
     )
-    # Said when its turn was: the column fills itself with the moment of the copy.
-    of_turn = Turn.objects.filter(id=OuterRef("turn"))
-    Message.objects.filter(turn__in=copies.values()).update(
-        created_at=Subquery(of_turn.values("created_at")[:1])
-    )
+    # Said when the original was: the column fills itself with the moment of the copy.
+    for copy, original in zip(made, originals, strict=True):
+        copy.created_at = original.created_at
+    Message.objects.bulk_update(made, ["created_at"], batch_size=500)
 
 
 def _copy_summary(copy: Conversation, copies: dict[UUID, Turn]) -> None:

@@ -252,8 +252,12 @@ def queue_turn(
     digest: str,
     now: datetime,
     after: UUID | None = None,
+    said_at: datetime | None = None,
 ) -> Turn:
-    """The turn below the last one, inside the caller's transaction. For this room; others post."""
+    """The turn below the last one, inside the caller's transaction. For this room; others post.
+
+    ``said_at``: when its words were said, if they are not said just now.
+    """
     seq = _next_seq(user, conversation_id, now=now)
     parent = _turn_before(conversation_id, seq)
     if after and (parent is None or parent.id != after):
@@ -274,6 +278,9 @@ def queue_turn(
     message = Message.objects.create(
         user=user, turn=turn, role=Message.Role.USER, text=text, tokens=estimate_text(text)
     )
+    if said_at:
+        message.created_at = said_at
+        message.save(update_fields=["created_at"])
     keep_key(message)
     nudge(RUN_TURN, turn.id)
     return turn
@@ -305,7 +312,7 @@ def _keep_as_sibling(turn: Turn) -> None:
     # A hair before the turn that it was the first try of: siblings stand in the order in which they were made.
     Turn.objects.filter(id=kept.id).update(created_at=turn.created_at - timedelta(microseconds=1))
     for message in turn.messages.all():
-        Message.objects.create(
+        copy = Message.objects.create(
             user_id=turn.user_id,
             turn=kept,
             role=message.role,
@@ -313,7 +320,8 @@ def _keep_as_sibling(turn: Turn) -> None:
             tokens=message.tokens,
             extracted_at=message.extracted_at,
         )
-    Message.objects.filter(turn=kept).update(created_at=turn.created_at)
+        # The column fills itself with the moment of the copy.
+        Message.objects.filter(id=copy.id).update(created_at=message.created_at)
     _keep_keys(kept)
 
 

@@ -397,5 +397,5 @@ def _spoken(turn: Turn) -> SpokenTurn:
     reply = text_of(turn, Message.Role.ASSISTANT)
     is_whole = turn.status == Turn.Status.COMPLETED
     return SpokenTurn(
-        turn.id, turn.seq, asked.id, asked.text, reply, turn.created_at, is_whole, Origin(turn.taint)
+        turn.id, turn.seq, asked.id, asked.text, reply, asked.created_at, is_whole, Origin(turn.taint)
     )

@@ -46,7 +46,7 @@ def not_extracted(user_id: UUID, conversation_id: UUID, *, limit: int) -> list[U
         UserMessage(
             id=message.id,
             text=message.text,
-            said_at=message.turn.created_at,
+            said_at=message.created_at,
             taint=Origin(message.turn.taint),
             tokens=message.tokens,
         )

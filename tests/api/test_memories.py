@@ -393,6 +393,29 @@ def test_taking_back_what_replaced_a_value_answers_with_the_value(api, alice, me
     assert listed(api) == ["Drinks green tea"]
 
 
+def test_a_former_value_is_in_use_again_by_a_persons_word(api, memory):
+    coffee = remember(api, statement="Drinks coffee").json()
+
+    back = send(api, "POST", f"/memories/{memory['id']}/feedback", {"verdict": "confirmed"}).json()
+
+    assert (back["status"], back["superseded_by"]) == ("active", None)
+    assert listed(api) == ["Drinks green tea"]
+    assert send(api, "GET", f"/memories/{coffee['id']}").json()["superseded_by"] == memory["id"]
+
+
+def test_what_its_person_confirmed_since_is_not_taken_back(api, alice):
+    source = message(alice, "I drink black tea")
+    learned = remember_from(alice, source, "I drink black tea", said_at=timezone.now()).memory
+    send(api, "POST", f"/memories/{learned.id}/feedback", {"verdict": "confirmed"})
+
+    refused = send(
+        api, "POST", f"/memories/{learned.id}/withdraw", {"source_message_id": str(source.message_id)}
+    )
+
+    assert_problem(refused, 409, "has_persons_word")
+    assert listed(api) == ["I drink black tea"]
+
+
 def test_what_a_message_did_not_do_is_409(api, memory):
     refused = send(api, "POST", f"/memories/{memory['id']}/withdraw", {"source_message_id": str(uuid4())})
 

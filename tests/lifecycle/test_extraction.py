@@ -82,7 +82,7 @@ def test_what_was_said_is_learned_in_the_persons_words(conversation):
     assert (memory.statement, memory.key, memory.kind.slug) == (SAID, "city", "identity")
     assert (memory.origin, memory.channel, memory.quote) == ("user_typed", "extraction", SAID)
     assert memory.source_message == queries.user_message(turn)
-    assert memory.said_at == turn.created_at
+    assert memory.said_at == queries.user_message(turn).created_at
     assert (last_run().rows, last_run().subject_id, last_run().error_code) == (1, conversation.id, "")
 
 
@@ -305,7 +305,7 @@ class TestOrigin:
 
 def test_what_happened_yesterday_is_dated_from_when_it_was_said(conversation):
     turn = say(conversation, "Yesterday I moved to Porto.")
-    Turn.objects.filter(id=turn.id).update(created_at=datetime(2026, 3, 1, 12, tzinfo=UTC))
+    turn.messages.update(created_at=datetime(2026, 3, 1, 12, tzinfo=UTC))
     conversation.user.__class__.objects.update(time_zone="Europe/Lisbon")
 
     read(conversation)

@@ -1,3 +1,3 @@
-from tests.turns import configure, nudges
+from tests.turns import configure, model, nudges
 
-__all__ = ["configure", "nudges"]
+__all__ = ["configure", "model", "nudges"]

@@ -128,6 +128,7 @@ def refused_to(user):
         lambda memory: queries.get_memory(user.id, memory.id),
         lambda memory: longterm.edit(user.id, memory.id, version=1, now=NOW, statement="Mine"),
         lambda memory: longterm.confirm(user.id, memory.id, version=1, now=NOW),
+        lambda memory: longterm.bring_back(user.id, memory.id, version=1, now=NOW),
         lambda memory: longterm.affirm(user.id, memory.id, now=NOW),
         lambda memory: longterm.set_lifetime(user.id, memory.id, is_kept=True),
         lambda memory: longterm.forget(user.id, memory.id, now=NOW),
@@ -159,3 +160,78 @@ def test_bob_sees_none_of_alices_memories_in_any_list(alice, bob):
     assert queries.by_ids(bob.id, [memory.id]) == {}
     assert list(queries.expiring_soon(bob.id, now=NOW, days=9_999)) == []
     assert queries.count(bob.id) == 0
+
+
+def test_the_time_in_which_it_held_follows_the_words_that_gave_it(alice):
+    memory = remember(alice, "I worked at Acme from 2019 to 2020").memory
+
+    later = longterm.edit(
+        alice.id, memory.id, version=1, now=NOW, statement="I worked at Acme from 2019 to 2021"
+    )
+    years = later.valid_from.year, later.valid_to.year
+    bare = longterm.edit(alice.id, memory.id, version=2, now=NOW, statement="I worked at Acme")
+
+    assert years == (2019, 2022)
+    assert (bare.valid_from, bare.valid_to) == (bare.said_at, None)
+
+
+def test_corrected_words_take_the_place_of_what_they_do_not_fit(alice):
+    etown = remember(alice, "I live in Etown", said_at=NOW - DAY).memory
+    other = remember(alice, "I own a car", said_at=NOW - DAY).memory
+
+    edited = longterm.edit(alice.id, other.id, version=1, now=NOW, statement="I live in Zurich")
+
+    assert edited.key == "city"
+    assert live(alice) == ["I live in Zurich"]
+    assert queries.get_memory(alice.id, etown.id).superseded_by_id == other.id
+
+
+def test_corrected_words_take_the_place_of_what_they_deny(alice):
+    remember(alice, "I like tea", said_at=NOW - DAY)
+    other = remember(alice, "I own a car", said_at=NOW - DAY).memory
+
+    longterm.edit(alice.id, other.id, version=1, now=NOW, statement="I hate tea")
+
+    assert live(alice) == ["I hate tea"]
+
+
+def test_a_correction_leaves_what_its_person_said_is_true_beside_it(alice):
+    remember(alice, "I live in Lisbon")
+    waiting = remember(alice, "I live in Porto", origin=Origin.UNTRUSTED).memory
+    porto = longterm.confirm(alice.id, waiting.id, version=1, now=NOW, is_beside=True)
+
+    longterm.edit(alice.id, porto.id, version=porto.version, now=NOW, statement="I live in Oporto")
+
+    assert live(alice) == ["I live in Lisbon", "I live in Oporto"]
+
+
+def test_what_waits_replaces_nothing_by_being_corrected(alice):
+    remember(alice, "I live in Lisbon")
+    waiting = remember(alice, "I own a car", origin=Origin.UNTRUSTED).memory
+
+    longterm.edit(alice.id, waiting.id, version=1, now=NOW, statement="I live in Porto")
+
+    assert live(alice) == ["I live in Lisbon"]
+
+
+def test_a_former_value_is_brought_back_for_the_text_that_was_seen(alice):
+    lisbon = remember(alice, "I live in Lisbon", said_at=NOW - DAY).memory
+    porto = remember(alice, "I moved to Porto").memory
+
+    back = longterm.bring_back(alice.id, lisbon.id, version=1, now=NOW)
+
+    assert live(alice) == ["I live in Lisbon"]
+    assert [row.id for row in queries.superseded_by(lisbon)] == [porto.id]
+    with pytest.raises(StaleVersionError):
+        longterm.bring_back(alice.id, porto.id, version=porto.version + 1, now=NOW)
+    with pytest.raises(InvalidInputError, match="no former value"):
+        longterm.bring_back(alice.id, lisbon.id, version=back.version, now=NOW)
+
+
+def test_what_is_said_again_by_now_is_not_brought_back_beside_it(alice):
+    lisbon = remember(alice, "I live in Lisbon", said_at=NOW - 2 * DAY).memory
+    remember(alice, "I moved to Porto", said_at=NOW - DAY)
+    remember(alice, "I live in Lisbon")
+
+    with pytest.raises(InvalidInputError, match="says this already"):
+        longterm.bring_back(alice.id, lisbon.id, version=1, now=NOW)

@@ -54,15 +54,40 @@ def test_confirming_brings_it_back(alice):
     assert back.confidence == 0.95
 
 
-def test_it_does_not_come_back_where_another_value_has_taken_its_place(alice):
+def test_it_comes_back_in_place_of_the_value_that_came_since(alice):
     memory = remember(alice, "I live in Lisbon", said_at=NOW - DAY).memory
     say(alice, memory, Verdict.WRONG)
-    remember(alice, "I live in Porto")
+    porto = remember(alice, "I live in Porto").memory
 
-    with pytest.raises(InvalidInputError, match="in its place"):
-        say(alice, memory, Verdict.CONFIRMED)
+    say(alice, memory, Verdict.CONFIRMED)
 
-    assert live(alice) == ["I live in Porto"]
+    assert live(alice) == ["I live in Lisbon"]
+    assert queries.get_memory(alice.id, porto.id).superseded_by_id == memory.id
+
+
+def test_what_a_wrong_value_had_replaced_holds_again(alice):
+    faro = remember(alice, "I live in Faro", said_at=NOW - 9 * DAY).memory
+    lisbon = remember(alice, "I live in Lisbon", said_at=NOW - DAY).memory
+    porto = remember(alice, "I moved to Porto").memory
+
+    say(alice, porto, Verdict.WRONG)
+
+    assert live(alice) == ["I live in Lisbon"]
+    assert queries.get_memory(alice.id, faro.id).superseded_by_id == lisbon.id
+    assert queries.get_memory(alice.id, porto.id).superseded_by_id is None
+
+
+def test_a_false_replacement_is_turned_round_by_a_word_about_the_former_value(alice):
+    number = remember(alice, "My number is 555 1234", key="phone", said_at=NOW - 2 * DAY).memory
+    older = remember(alice, "My number is 555 9999", key="phone", said_at=NOW - 3 * DAY)
+    broken = remember(alice, "The phone is broken", key="phone", said_at=NOW - DAY).memory
+
+    back = say(alice, number, Verdict.CONFIRMED)
+
+    assert older.outcome == Outcome.CONFLICT
+    assert (back.status, back.superseded_by_id, back.valid_to) == ("active", None, None)
+    assert live(alice) == ["My number is 555 1234"]
+    assert queries.get_memory(alice.id, broken.id).superseded_by_id == number.id
 
 
 def test_saying_wrong_twice_is_saying_it_once(alice):
@@ -139,11 +164,11 @@ def test_of_what_was_set_aside_unconfirmed_feedback_makes_no_memory(alice):
     assert live(alice) == []
 
 
-def test_of_a_replaced_memory_there_is_nothing_to_say(alice):
+def test_of_a_replaced_memory_there_is_nothing_else_to_say(alice):
     old = remember(alice, "I live in Lisbon", said_at=NOW - DAY).memory
     remember(alice, "I live in Porto")
 
-    for verdict in (Verdict.CONFIRMED, Verdict.WRONG, Verdict.NOT_RELEVANT):
+    for verdict in (Verdict.WRONG, Verdict.NOT_RELEVANT):
         with pytest.raises(InvalidInputError, match="replaced"):
             say(alice, old, verdict)
 

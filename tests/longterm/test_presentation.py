@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.utils import timezone
 
-from memoryapp.longterm.presentation import fades_text
+from memoryapp.longterm.presentation import expires_text
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 
@@ -14,12 +14,25 @@ NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 @pytest.mark.parametrize(
     ("fades_at", "text"),
     [
-        (None, "Kept until you forget it"),
-        (datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC), "Kept until you forget it"),
-        (NOW - timedelta(seconds=1), "Faded"),
-        (NOW + timedelta(days=12), "Fades in 12 days"),
+        (None, "kept until you forget it"),
+        (datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC), "kept until you forget it"),
+        (NOW - timedelta(seconds=1), "expired"),
     ],
 )
 def test_a_lifetime_is_said_in_every_zone(zone, fades_at, text):
     with timezone.override(zone):
-        assert fades_text(fades_at, now=NOW) == text
+        assert expires_text(fades_at, now=NOW) == text
+
+
+@pytest.mark.parametrize(
+    ("fades_at", "text"),
+    [
+        (datetime(2026, 11, 30, 20, tzinfo=UTC), "expires today"),
+        (datetime(2026, 12, 1, 0, tzinfo=UTC), "expires tonight"),
+        (datetime(2026, 12, 1, 15, tzinfo=UTC), "expires 1 December 2026"),
+        (datetime(2027, 5, 3, 0, tzinfo=UTC), "expires 3 May 2027"),
+    ],
+)
+def test_the_end_is_a_date_and_near_it_a_part_of_the_day(fades_at, text):
+    with timezone.override("UTC"):
+        assert expires_text(fades_at, now=NOW) == text

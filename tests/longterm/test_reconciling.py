@@ -251,3 +251,56 @@ def test_a_derived_key_goes_with_the_words_that_gave_it(alice):
     other = longterm.edit(alice.id, memory.id, version=2, now=NOW, statement="I like tea")
 
     assert (moved.key, other.key) == ("city", "")
+
+
+@pytest.mark.parametrize("key", ["", "place.now"])
+def test_another_answer_to_its_question_replaces_a_value_whatever_its_key(alice, key):
+    memory = remember(alice, "I live in Porto", said_at=NOW - DAY).memory
+    Memory.objects.filter(id=memory.id).update(key=key)
+
+    # Nothing in the words is shared, so only the question finds it.
+    remember(alice, "Vivo en Roma")
+
+    assert live(alice) == ["Vivo en Roma"]
+
+
+def test_the_question_follows_the_words(alice):
+    memory = remember(alice, "I live in Porto", key="place.now").memory
+
+    edited = longterm.edit(alice.id, memory.id, version=1, now=NOW, statement="I like tea")
+
+    assert (memory.slot, edited.slot) == ("city", "")
+
+
+@pytest.mark.parametrize("channel", [Memory.Channel.CHAT, Memory.Channel.EXTRACTION])
+def test_a_denial_replaces_only_what_it_denies_whatever_key_a_model_gave_it(alice, channel):
+    remember(alice, "I moved to Porto", said_at=NOW - DAY)
+
+    denied = remember(alice, "I no longer live in Lisbon", key="city", channel=channel)
+
+    assert (denied.outcome, denied.memory.key) == (Outcome.ADDED, "")
+    assert live(alice) == ["I moved to Porto", "I no longer live in Lisbon"]
+
+
+def test_a_denial_replaces_what_it_denies(alice):
+    remember(alice, "I live in Lisbon", said_at=NOW - DAY)
+
+    denied = remember(alice, "I no longer live in Lisbon", key="city", channel=Memory.Channel.CHAT)
+
+    assert denied.outcome == Outcome.SUPERSEDED
+    assert live(alice) == ["I no longer live in Lisbon"]
+
+
+def test_a_program_that_speaks_now_speaks_when_its_turn_comes(alice):
+    earlier = NOW - DAY
+    remember(alice, "I live in Lisbon")
+
+    late = remember(alice, "I live in Porto", said_at=earlier, is_said_now=True)
+
+    assert late.outcome == Outcome.SUPERSEDED
+
+
+def test_letters_are_kept_in_one_form(alice):
+    memory = remember(alice, "I live in Malmo\u0308").memory
+
+    assert memory.statement == "I live in Malm\u00f6"

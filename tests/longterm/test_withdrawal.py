@@ -7,11 +7,13 @@ import pytest
 from memoryapp.errors import NotFoundError
 from memoryapp.longterm import operations as longterm
 from memoryapp.longterm import queries
+from memoryapp.longterm.feedback import give_feedback
 from memoryapp.longterm.models import Memory, Tombstone
 from memoryapp.longterm.operations import ForgottenError
-from memoryapp.longterm.withdrawal import NothingToWithdrawError, withdraw
+from memoryapp.longterm.withdrawal import HasItsPersonsWordError, NothingToWithdrawError, withdraw
+from memoryapp.policies.feedback import Verdict
 from memoryapp.policies.reconciliation import Outcome
-from memoryapp.policies.trust import Origin
+from memoryapp.policies.trust import INITIAL_CONFIDENCE, Origin
 from tests.longterm.saying import DAY, NOW, live, message, remember, remember_from
 
 
@@ -136,7 +138,7 @@ def test_nothing_of_the_words_is_left(alice):
     source = message(alice, "I love marmalade")
     undo(alice, remember_from(alice, source, "I love marmalade").memory, source)
 
-    assert Tombstone.objects.count() == 3
+    assert Tombstone.objects.count() == 4
     assert "marmalade" not in str(list(Tombstone.objects.values()))
 
 
@@ -151,16 +153,70 @@ def test_what_a_message_did_not_do_cannot_be_taken_back_nor_twice(alice):
         undo(alice, memory, first)
 
 
-def test_a_correction_since_goes_with_it(alice):
-    source = message(alice, "I live in Porto")
-    memory = remember_from(alice, source, "I live in Porto", said_at=NOW - DAY).memory
-    longterm.edit(alice.id, memory.id, version=1, now=NOW, statement="I live in Braga")
+def test_what_its_person_corrected_or_confirmed_since_is_not_taken_back(alice):
+    corrected, confirmed = message(alice, "I live in Porto"), message(alice, "I like tea")
+    home = remember_from(alice, corrected, "I live in Porto", said_at=NOW - DAY).memory
+    tea = remember_from(alice, confirmed, "I like tea", said_at=NOW - DAY).memory
+    longterm.edit(alice.id, home.id, version=1, now=NOW, statement="I live in Braga")
+    give_feedback(alice.id, tea.id, Verdict.CONFIRMED, now=NOW)
 
-    undo(alice, memory, source)
+    for memory, source in ((home, corrected), (tea, confirmed)):
+        with pytest.raises(HasItsPersonsWordError, match="yourself"):
+            undo(alice, memory, source)
 
-    for wording in ("I live in Porto", "I live in Braga"):
-        with pytest.raises(ForgottenError):
-            remember(alice, wording, said_at=NOW - DAY)
+    assert live(alice) == ["I like tea", "I live in Braga"]
+
+
+def test_what_was_replaced_holds_again_also_when_the_new_value_was_called_wrong_first(alice):
+    remember(alice, "I live in Lisbon", said_at=NOW - DAY)
+    source = message(alice, "I moved to Porto")
+    porto = remember_from(alice, source, "I moved to Porto").memory
+    give_feedback(alice.id, porto.id, Verdict.WRONG, now=NOW)
+
+    undo(alice, porto, source)
+
+    assert live(alice) == ["I live in Lisbon"]
+    assert Memory.objects.count() == 1
+
+
+def test_a_former_value_does_not_come_back_where_its_place_is_taken(alice):
+    vegetarian = remember(alice, "I'm vegetarian", said_at=NOW - 2 * DAY).memory
+    source = message(alice, "I'm vegan")
+    vegan = remember_from(alice, source, "I'm vegan", said_at=NOW - DAY).memory
+    # As of a row that was written before edits were reconciled: its words are others, and its place is free.
+    Memory.objects.filter(id=vegan.id).update(key="", slot="", statement="I love jazz", digest="of jazz")
+    pescatarian = remember(alice, "I am pescatarian").memory
+
+    undo(alice, vegan, source)
+
+    assert live(alice) == ["I am pescatarian"]
+    assert queries.get_memory(alice.id, vegetarian.id).superseded_by_id == pescatarian.id
+
+
+def test_what_only_a_tool_says_besides_is_worth_no_more_than_that(alice):
+    typed, reported = message(alice, "I live in Porto"), message(alice, "Where do I live?")
+    memory = remember_from(alice, typed, "I live in Porto", said_at=NOW - DAY).memory
+    remember_from(alice, reported, "I live in Porto", origin=Origin.TOOL)
+
+    left = undo(alice, memory, typed).memory
+
+    assert left.id != memory.id
+    assert (left.statement, left.origin, left.status) == ("I live in Porto", "tool", "active")
+    assert left.confidence == INITIAL_CONFIDENCE[Origin.TOOL]
+    assert [source.message_id for source in queries.sources(left)] == [reported.message_id]
+    assert not Memory.objects.filter(id=memory.id).exists()
+
+
+def test_what_only_a_tool_says_besides_does_not_replace_what_its_person_said(alice):
+    remember(alice, "I live in Lisbon", said_at=NOW - 2 * DAY)
+    typed, reported = message(alice, "I moved to Porto"), message(alice, "Where do I live?")
+    memory = remember_from(alice, typed, "I moved to Porto", said_at=NOW - DAY).memory
+    remember_from(alice, reported, "I moved to Porto", origin=Origin.TOOL)
+
+    left = undo(alice, memory, typed).memory
+
+    assert (left.origin, left.status) == ("tool", "conflict")
+    assert live(alice) == ["I live in Lisbon"]
 
 
 def test_nobody_takes_back_what_another_person_said(alice, bob):

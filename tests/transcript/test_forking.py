@@ -31,6 +31,7 @@ def test_a_copy_holds_what_was_said_up_to_the_turn_when_it_was_said(alice):
     _, second, _ = talk(alice, "one", "two", "three")
     long_ago = timezone.now() - timedelta(days=30)
     Turn.objects.update(created_at=long_ago)
+    Message.objects.filter(turn=second).update(created_at=long_ago + timedelta(minutes=1))
 
     copy = fork(second)
 
@@ -38,7 +39,8 @@ def test_a_copy_holds_what_was_said_up_to_the_turn_when_it_was_said(alice):
     assert shown(second_copy) == ["one", "two"]
     assert queries.text_of(second_copy, Message.Role.ASSISTANT) == "two!"
     assert (copy.last_seq, copy.forked_from_id) == (2, second.conversation_id)
-    assert first_copy.created_at == second_copy.messages.first().created_at == long_ago
+    assert first_copy.created_at == second_copy.created_at == long_ago
+    assert {m.created_at for m in second_copy.messages.all()} == {long_ago + timedelta(minutes=1)}
     assert [m.tokens for m in second_copy.messages.order_by("role")] == [
         m.tokens for m in second.messages.order_by("role")
     ]
