@@ -1,19 +1,18 @@
 """What was learned from messages, in the words of the chips under a reply: built from the committed rows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from uuid import UUID
 
 from django.db.models import prefetch_related_objects
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.formats import date_format
 
 from memoryapp.longterm import queries as longterm
 from memoryapp.longterm.feedback import is_set_aside
 from memoryapp.longterm.models import Memory, MemorySource
-from memoryapp.longterm.presentation import LAST_YEAR
+from memoryapp.longterm.presentation import expires_text
 from memoryapp.policies.reconciliation import Outcome
 from memoryapp.policies.secrets import find_secret
 from memoryapp.policies.trust import Origin
@@ -21,6 +20,7 @@ from memoryapp.transcript import queries as transcript
 from memoryapp.transcript.models import Conversation, Message, Turn
 
 REFUSED = "refused"
+GONE = "gone"
 # What a chip begins with, by what became of the statement.
 TOLD: dict[str, str] = {
     Outcome.ADDED: "Remembered:",
@@ -29,6 +29,7 @@ TOLD: dict[str, str] = {
     Outcome.PENDING: "Waiting for your word:",
     Outcome.CONFLICT: "Doesn’t fit what you said before:",
     REFUSED: "Not kept:",
+    GONE: "Taken back or forgotten:",
 }
 SOURCES = {
     Origin.USER_TYPED: "from your message",
@@ -79,7 +80,7 @@ class Asking:
 
 
 def learned_from(conversation: Conversation, turns: Sequence[Turn]) -> Mapping[UUID, Sequence[Learned]]:
-    """By turn, what its message taught, in the order in which it was learned, and what was not kept of it."""
+    """By turn, what its message taught, in the order in which it was learned, and that more was once, or not kept."""
     turn_of_message = {transcript.user_message(turn).id: turn for turn in turns}
     sources = list(longterm.taken_from(conversation.user_id, turn_of_message))
     prefetch_related_objects([source.memory for source in sources], "superseded_by__supersedes", "supersedes")
@@ -92,6 +93,8 @@ def learned_from(conversation: Conversation, turns: Sequence[Turn]) -> Mapping[U
         refused = _refused(turn) if conversation.save_memory else None
         if refused:
             found.setdefault(turn.id, []).append(refused)
+    for turn_id in _unlearned(conversation, turns):
+        found.setdefault(turn_id, []).append(Learned(GONE, TOLD[GONE], "something that this message taught"))
     return found
 
 
@@ -123,12 +126,6 @@ def ended_text(memory: Memory) -> str:
     return "set aside as wrong" if is_set_aside(memory) else "replaced since"
 
 
-def expires_text(fades_at: datetime | None) -> str:
-    if fades_at is None or fades_at.year > LAST_YEAR:
-        return "never expires"
-    return f"expires {date_format(timezone.localtime(fades_at), 'j F Y')}"
-
-
 def _learned(source: MemorySource, turn: Turn) -> Learned:
     memory = source.memory
     is_active = memory.status == Memory.Status.ACTIVE
@@ -142,7 +139,7 @@ def _learned(source: MemorySource, turn: Turn) -> Learned:
         memory_id=memory.id,
         was=was.statement if was else "",
         source=SOURCES[Origin(source.origin)],
-        expires_text=expires_text(getattr(memory, "fades_at", None)) if is_active else "",
+        expires_text=expires_text(getattr(memory, "fades_at", None), now=timezone.now()) if is_active else "",
         memory_url=reverse("inspector:fact", args=[memory.id]),
         action=ACTIONS[memory.status],
         undo_url=reverse("chat:take_back", args=[turn.id, memory.id]) if can_undo else "",
@@ -154,6 +151,12 @@ def _outcome_now(outcome: str, memory: Memory) -> str:
     """What waited is remembered when its person has said so since."""
     waited = outcome in {Outcome.PENDING, Outcome.CONFLICT}
     return Outcome.ADDED if waited and memory.status not in longterm.WAITING else outcome
+
+
+def _unlearned(conversation: Conversation, turns: Sequence[Turn]) -> Set[UUID]:
+    """Where the reply may still say that it will be remembered."""
+    ended = [turn.id for turn in turns if turn.status not in Turn.LIVE]
+    return longterm.forgotten_turns(conversation.user_id, ended) if ended else frozenset()
 
 
 def _refused(turn: Turn) -> Learned | None:

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from chat.memory_presentation import Asking, Learned, asking, learned_from
-from chat.receipt_presentation import given_text, is_memory_away
+from chat.receipt_presentation import at_hand_text, given_text, is_memory_away
 from chat.rendering import render_markdown
 from chat.waiting_presentation import FOR_A_PERSON, Wait, wait_id, waits
 from memoryapp.context import queries as contexts
@@ -100,6 +100,7 @@ class TurnView:
     learned: Sequence[Learned] = ()
     asking: Asking | None = None
     given_text: str = ""
+    at_hand_text: str = ""
     is_memory_away: bool = False
     tools: Sequence[ToolUsed] = ()
 
@@ -170,6 +171,7 @@ def _turn_view(turn: Turn, gathered: _Gathered, conversation: Conversation) -> T
         learned=learned,
         asking=None if is_live else asking(turn, conversation, seen=len(learned)),
         given_text=given_text(snapshot.recalled) if snapshot else "",
+        at_hand_text=at_hand_text(snapshot.recalled) if snapshot else "",
         is_memory_away=is_memory_away(snapshot.recalled) if snapshot else False,
         tools=gathered.tools.get(turn.id, ()),
     )

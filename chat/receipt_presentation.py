@@ -39,14 +39,15 @@ LIKELY = (
     (0.0, "unlikely to matter"),
 )
 WHY = {
-    considered.ALWAYS_USED: "always used",
-    considered.BY_KEY: "asked by key",
+    considered.ALWAYS_USED: "",  # said once, for all of them
+    considered.BY_KEY: "you asked for exactly this",
     considered.SIMILAR_GOAL: "a task like this one before",
 }
 WHY_NOT = {
     considered.BELOW_CUTOFF: "not close enough",
-    considered.OVER_BUDGET: "no room left",
+    considered.OVER_BUDGET: "the limit for recalled memories was reached",
 }
+SAID_THEN = "said "  # what a list of a period gives as its reason, with the period
 VERDICTS: dict[str, str] = {
     Verdict.WRONG: "You said that this is wrong",
     Verdict.NOT_RELEVANT: "You said that this had nothing to do with it",
@@ -57,11 +58,14 @@ VERDICTS: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """``memory_id`` is set for what a person can say something about here; ``verdict``: what they said already.
+    """``id``: of its row; ``memory_id``: the same, where a person can say something about it here.
+
+    ``verdict``: what they said already.
 
     ``ended``: why it is not in use any more; ``can_come_back``: it is at the person's word alone.
     """
 
+    id: UUID
     kind_label: str
     text: str
     url: str
@@ -78,15 +82,18 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
+    """``used``: what the message called for. ``at_hand``: what every message is given."""
+
     used: Sequence[Item]
+    at_hand: Sequence[Item]
     considered: Sequence[Item]
     forgotten_count: int  # given to the model, and forgotten since
 
 
 def given_text(recalled: Sequence[Traced]) -> str:
-    """ "Used 2 memories and 1 earlier message": what happened to them later does not change it; empty for nothing."""
-    given = [item for item in recalled if item.get("included")]
-    said = sum("message_id" in item for item in given)
+    """ "Used 2 memories and 1 earlier message": what the message called for, whatever happened since; or empty."""
+    given = {_id(item): item for item in recalled if item.get("included") and not _is_at_hand(item)}
+    said = sum("message_id" in item for item in given.values())
     known = len(given) - said
     counts = [
         f"{known} {'memory' if known == 1 else 'memories'}" if known else "",
@@ -94,6 +101,12 @@ def given_text(recalled: Sequence[Traced]) -> str:
     ]
     words = " and ".join(filter(None, counts))
     return f"Used {words}" if words else ""
+
+
+def at_hand_text(recalled: Sequence[Traced]) -> str:
+    """ "6 always at hand": what the model is given with every message, or empty."""
+    count = sum(bool(item.get("included")) and _is_at_hand(item) for item in recalled)
+    return f"{count} always at hand" if count else ""
 
 
 def is_memory_away(recalled: Sequence[Traced]) -> bool:
@@ -107,12 +120,17 @@ def receipt(turn: Turn) -> Receipt:
     given = [item for item in traced if item["included"]]
     left_out = [item for item in traced if not item["included"]][:CONSIDERED]
     known = _known(turn.user_id, [*given, *left_out])
-    used = [_item(item, known[_id(item)], turn) for item in given if _id(item) in known]
+    kept = [item for item in given if _id(item) in known]
     return Receipt(
-        used=used,
+        used=[_item(item, known[_id(item)], turn) for item in kept if not _is_at_hand(item)],
+        at_hand=[_item(item, known[_id(item)], turn) for item in kept if _is_at_hand(item)],
         considered=[_item(item, known[_id(item)], turn) for item in left_out if _id(item) in known],
-        forgotten_count=len(given) - len(used),
+        forgotten_count=len(given) - len(kept),
     )
+
+
+def _is_at_hand(item: Traced) -> bool:
+    return item.get("reason") == considered.ALWAYS_USED
 
 
 def _id(item: Traced) -> str:
@@ -136,12 +154,13 @@ def _ids(items: Sequence[Traced], name: str) -> set[UUID]:
 def _item(item: Traced, row: Source, turn: Turn) -> Item:
     reason = str(item.get("reason", ""))
     why = why_used(item) if item["included"] else WHY_NOT.get(reason, reason)
-    likely = likely_text(item.get("confidence"))
+    likely = likely_text(item.get("confidence")) if item.get("arms") else ""  # it was asked for, not guessed
     if isinstance(row, Memory):
         return _memory(row, turn, why=why, likely=likely)
     if isinstance(row, PastMessage):
         return _message(row, why=why, likely=likely)
     return Item(
+        id=row.id,
         kind_label="Solved before" if row.outcome == Experience.Outcome.SUCCEEDED else "Tried before",
         text=row.goal,
         url=reverse("inspector:experience", args=[row.id]),
@@ -149,7 +168,7 @@ def _item(item: Traced, row: Source, turn: Turn) -> Item:
         source_label="learned",
         source_url="",
         why=why,
-        likely=likely,
+        likely="",  # its number says how near the goals are
     )
 
 
@@ -159,6 +178,7 @@ def _memory(memory: Memory, turn: Turn, *, why: str, likely: str) -> Item:
     verdicts = [row for row in memory.feedback.all() if row.turn_id == turn.id]
     newest = max(verdicts, key=lambda row: (row.created_at, row.id), default=None)
     return Item(
+        id=memory.id,
         kind_label=memory.kind.label,
         text=memory.statement,
         url=reverse("inspector:fact", args=[memory.id]),
@@ -178,6 +198,7 @@ def _message(message: PastMessage, *, why: str, likely: str) -> Item:
     is_persons = message.role == Message.Role.USER
     url = reverse("chat:turn", args=[message.turn_id])
     return Item(
+        id=message.id,
         kind_label="Earlier message",
         text=Truncator(" ".join(message.text.split())).chars(EXCERPT_CHARS),
         url=url,
@@ -195,6 +216,8 @@ def why_used(item: Traced) -> str:
     if reason in WHY:
         return WHY[reason]
     arms: Mapping[str, float | None] = item.get("arms", {})
+    if not arms:
+        return reason if reason.startswith(SAID_THEN) else _why_listed(reason)
     words = max(arms.get("overlap") or 0.0, arms.get("lexical") or 0.0)
     meaning = arms.get("cosine") or 0.0
     found = [
@@ -208,6 +231,12 @@ def why_used(item: Traced) -> str:
     if not found:
         return "similar in meaning" if meaning > words else "matches your words"
     return ", ".join(found)
+
+
+def _why_listed(reason: str) -> str:
+    """ "the last 3 of kind decision" is a list, "the last" is one."""
+    is_one = not any(character.isdigit() for character in reason)
+    return "you asked for exactly this" if is_one else "you asked for the list"
 
 
 def likely_text(confidence: float | None) -> str:

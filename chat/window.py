@@ -45,6 +45,7 @@ def recall_for(turn: Turn, text: str) -> Recall:
             text,
             now=timezone.now(),
             max_tokens=assembly.recall_tokens(chat_limits()),
+            standing_max_tokens=assembly.standing_tokens(chat_limits()),
             in_prompt=queries.in_prompt(turn.user_id, turn.conversation_id),
         )
     except Exception:  # an edge: whatever is wrong with memory is not wrong with the conversation

@@ -1,6 +1,6 @@
 """The REST API: one version, one router per resource, every error a problem document."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
@@ -57,9 +57,15 @@ def app_error(request: HttpRequest, error: MemoryAppError) -> HttpResponse:  # n
 
 @api.exception_handler(ValidationError)
 def invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:  # noqa: ARG001
-    fields = [{"where": ".".join(map(str, item["loc"])), "problem": item["msg"]} for item in error.errors]
+    fields = [{"where": _where(item["loc"]), "problem": item["msg"]} for item in error.errors]
     detail = "; ".join(f"{field['where']}: {field['problem']}" for field in fields)
     return rest.problem(422, code="invalid_input", detail=detail, fields=fields)
+
+
+def _where(loc: Sequence[str | int]) -> str:
+    """The field as its sender knows it: without the name that the body has in our code."""
+    path = loc[2:] if loc[0] == "body" else loc[1:]
+    return ".".join(map(str, path)) or str(loc[0])
 
 
 @api.exception_handler(AuthenticationError)

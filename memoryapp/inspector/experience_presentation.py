@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from memoryapp.longterm.models import Experience
-from memoryapp.longterm.presentation import ORIGIN_LABELS, fades_text
+from memoryapp.longterm.presentation import ORIGIN_LABELS, expires_text
 from memoryapp.policies.trust import Origin
 
 OUTCOME_LABELS = {Experience.Outcome.SUCCEEDED: "Solved", Experience.Outcome.FAILED: "Not solved"}
@@ -28,7 +28,7 @@ class ExperienceRow:
     confidence_percent: int
     given_count: int
     recorded_at: datetime
-    fades_text: str
+    expires_text: str
     url: str
 
 
@@ -66,7 +66,7 @@ def experience_row(experience: Experience) -> ExperienceRow:
         confidence_percent=round(experience.confidence * 100),
         given_count=experience.given_count,
         recorded_at=experience.recorded_at,
-        fades_text=fades_text(fades_at, now=timezone.now()),
+        expires_text=expires_text(fades_at, now=timezone.now()),
         url=reverse("inspector:experience", args=[experience.id]),
     )
 

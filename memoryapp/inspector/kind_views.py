@@ -13,7 +13,7 @@ from memoryapp.accounts.auth import caller
 from memoryapp.errors import InvalidInputError
 from memoryapp.inspector.views import render_page
 from memoryapp.longterm import kinds, queries
-from memoryapp.longterm.models import Kind
+from memoryapp.longterm.models import MAX_DAYS, Kind
 
 
 @login_required
@@ -33,10 +33,19 @@ def kind(request: HttpRequest, slug: str) -> HttpResponse:
         return _kind(request, found)
     values = request.POST
     try:
-        ttl_days = _days(values)
-        if values.get("apply") != values.get("ttl_days"):  # what was shown is what is done
-            return _kind(request, found, draft=values, preview=_preview(found, ttl_days), is_asked=True)
-        kinds.change(slug, ttl_days=ttl_days, rationale=values.get("rationale", "").strip())
+        ttl_days = _days(values, found)
+    except InvalidInputError as error:
+        return _kind(request, found, draft=values, ttl_problem=str(error), status=error.http_status)
+    rationale = values.get("rationale", "").strip()
+    needs_reason = ttl_days != found.ttl_days and rationale == found.rationale
+    if values.get("apply") != values.get("ttl_days"):  # what was shown is what is done
+        preview = _preview(found, ttl_days)
+        return _kind(request, found, draft=values, preview=preview, is_asked=True, is_reason_old=needs_reason)
+    if needs_reason:
+        problem = "This is the reason for the lifetime before. Say why it is kept so long from now on."
+        return _kind(request, found, draft=values, rationale_problem=problem, status=422)
+    try:
+        kinds.change(slug, ttl_days=ttl_days, rationale=rationale)
     except InvalidInputError as error:
         return _kind(request, found, draft=values, problem=str(error), status=error.http_status)
     messages.success(request, f"Changed: {found.label}. It holds from now on, for old memories too.")
@@ -50,9 +59,13 @@ def _kind(
     draft: Mapping[str, str] | QueryDict | None = None,
     preview: list[kinds.Fading] | None = None,
     is_asked: bool = False,
+    is_reason_old: bool = False,
     problem: str = "",
+    ttl_problem: str = "",
+    rationale_problem: str = "",
     status: int = 200,
 ) -> HttpResponse:
+    """``is_reason_old``: the lifetime changes and its reason does not, as yet."""
     present = "" if found.ttl_days is None else str(found.ttl_days)
     context = {
         "kind": found,
@@ -60,7 +73,10 @@ def _kind(
         "rationale": draft.get("rationale", "") if draft else found.rationale,
         "preview": preview,
         "is_asked": is_asked,
+        "is_reason_old": is_reason_old,
         "form_error": problem,
+        "ttl_problem": ttl_problem,
+        "rationale_problem": rationale_problem,
     }
     return render_page(request, "kind", context, status=status)
 
@@ -72,11 +88,13 @@ def _preview(found: Kind, ttl_days: int | None) -> list[kinds.Fading] | None:
     return kinds.preview(found.slug, ttl_days=ttl_days)
 
 
-def _days(values: QueryDict) -> int | None:
-    """A number of days, or nothing for ever."""
+def _days(values: QueryDict, found: Kind) -> int | None:
+    """A number of days, or nothing for ever. Raises InvalidInputError."""
     written = values.get("ttl_days", "").strip()
     if not written:
         return None
-    if not written.isascii() or not written.isdigit() or len(written) > 6:
-        raise InvalidInputError("A lifetime is a whole number of days, or empty for ever.")
+    least = 0 if found.subject == Kind.Subject.RUN else 1
+    is_number = written.isascii() and written.isdigit() and len(written) <= 6
+    if not is_number or not least <= int(written) <= MAX_DAYS:
+        raise InvalidInputError(f"Lifetime in days: {least} to {MAX_DAYS:,}, or empty for ever.")
     return int(written)

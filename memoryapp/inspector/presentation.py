@@ -12,8 +12,9 @@ from django.utils import timezone
 from memoryapp.longterm import queries as longterm
 from memoryapp.longterm.feedback import is_set_aside
 from memoryapp.longterm.models import Memory, MemoryVersion
-from memoryapp.longterm.presentation import ORIGIN_LABELS, STATUS_LABELS, fades_text
+from memoryapp.longterm.presentation import ORIGIN_LABELS, STATUS_LABELS, expires_text
 from memoryapp.policies.flags import instruction_shaped
+from memoryapp.policies.reconciliation import normalise
 from memoryapp.policies.trust import Origin
 from memoryapp.transcript import queries as transcript
 from memoryapp.transcript.models import Conversation, Message, Turn
@@ -30,7 +31,7 @@ class MemoryRow:
     said_at: datetime
     recorded_at: datetime
     confidence_percent: int
-    fades_text: str
+    expires_text: str
     status: str
     status_label: str
     url: str
@@ -128,11 +129,11 @@ def memory_row(memory: Memory) -> MemoryRow:
         kind_label=memory.kind.label,
         kind_slug=memory.kind.slug,
         origin_label=ORIGIN_LABELS[Origin(memory.origin)],
-        quote=memory.quote if memory.quote != memory.statement else "",
+        quote="" if _is_same(memory.quote, memory.statement) else memory.quote,
         said_at=memory.said_at,
         recorded_at=memory.recorded_at,
         confidence_percent=round(memory.confidence * 100),
-        fades_text=fades_text(fades_at, now=now) if memory.status == Memory.Status.ACTIVE else "",
+        expires_text=expires_text(fades_at, now=now) if memory.status == Memory.Status.ACTIVE else "",
         status="expired" if has_faded else memory.status,
         status_label=_status_label(memory, has_faded=has_faded),
         url=fact_url(memory),
@@ -153,7 +154,7 @@ def memory_page(memory: Memory) -> MemoryPage:
         flag_reason=_flag_reason(memory),
         happened_at=memory.happened_at,
         expires_at=getattr(memory, "fades_at", None),
-        versions=[_version_row(version) for version in longterm.versions(memory)],
+        versions=[_version_row(version, memory) for version in longterm.versions(memory)],
         superseded_by_url=fact_url(replaced_by) if replaced_by else "",
         superseded_at=memory.superseded_at,
         former=_former_rows(memory),
@@ -201,7 +202,7 @@ def turn_url(turn: Turn) -> str:
 
 def _status_label(memory: Memory, *, has_faded: bool) -> str:
     if has_faded:
-        return "Faded"
+        return "Expired"
     return "Set aside as wrong" if is_set_aside(memory) else STATUS_LABELS[Memory.Status(memory.status)]
 
 
@@ -259,11 +260,17 @@ def _flag_reason(memory: Memory) -> str:
     return instruction_shaped(memory.statement) or "it reads like an instruction to the assistant"
 
 
-def _version_row(version: MemoryVersion) -> VersionRow:
+def _is_same(quote: str, statement: str) -> bool:
+    """Whether the quote adds nothing: it differs in case and punctuation at most."""
+    return normalise(quote) == normalise(statement)
+
+
+def _version_row(version: MemoryVersion, memory: Memory) -> VersionRow:
+    is_typed = version.version == 1 and memory.origin == Origin.USER_TYPED and memory.source_message_id
     return VersionRow(
         version=version.version,
         statement=version.statement,
-        changed_by=f"by {version.get_changed_by_display()}",
+        changed_by="from your message" if is_typed else f"by {version.get_changed_by_display()}",
         recorded_at=version.recorded_at,
         reason=version.reason,
     )

@@ -71,7 +71,7 @@ class Sparkline:
 class RunHead:
     """What a list says of a run, and its own page begins with. ``status``: a key of ``STATUSES``.
 
-    ``waited`` is "" when it never waited.
+    ``waited`` is "" when it never waited. ``has_own_title``: the conversation is not just called like the goal.
     """
 
     id: UUID
@@ -88,6 +88,7 @@ class RunHead:
     record: str
     url: str
     conversation_title: str
+    has_own_title: bool
     conversation_url: str
 
 
@@ -324,6 +325,7 @@ def duration_text(seconds: float) -> str:
 def _head(run: Run, *, kept_days: int | None) -> RunHead:
     worked_s, waited_s = _durations(run)
     status = _status(run)
+    title = run.turn.conversation.title
     return RunHead(
         id=run.id,
         status=status,
@@ -338,7 +340,8 @@ def _head(run: Run, *, kept_days: int | None) -> RunHead:
         created_at=run.started_at,
         record=_record_text(run, kept_days=kept_days),
         url=reverse("inspector:run", args=[run.id]),
-        conversation_title=run.turn.conversation.title or "New chat",
+        conversation_title=title or "New chat",
+        has_own_title=not run.goal.startswith(title.rstrip("….") or run.goal),
         conversation_url=reverse("inspector:conversation", args=[run.turn.conversation_id]),
     )
 

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_GET, require_POST
 from memoryapp import rest
 from memoryapp.accounts.auth import caller_id
 from memoryapp.context import recall
-from memoryapp.errors import InvalidInputError, StaleVersionError
+from memoryapp.errors import InvalidInputError, NotFoundError, StaleVersionError
 from memoryapp.inspector import presentation as show
 from memoryapp.inspector import settling, summary_presentation
 from memoryapp.longterm import operations, queries
@@ -87,7 +87,11 @@ def facts(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_GET
 def fact(request: HttpRequest, memory_id: UUID) -> HttpResponse:
-    return _fact(request, queries.get_memory(caller_id(request), memory_id))
+    try:
+        memory = queries.get_memory(caller_id(request), memory_id)
+    except NotFoundError:
+        return _no_fact(request)
+    return _fact(request, memory)
 
 
 @login_required
@@ -140,7 +144,7 @@ def fact_settle(request: HttpRequest, memory_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def fact_bring_back(request: HttpRequest, memory_id: UUID) -> HttpResponse:
-    """What its person set aside as wrong is right after all."""
+    """What its person set aside as wrong, or what was replaced, is right after all."""
     user_id = caller_id(request)
     try:
         give_feedback(user_id, memory_id, Verdict.CONFIRMED, version=_version(request), now=timezone.now())
@@ -216,6 +220,15 @@ def _fact(
         "draft": draft,
     }
     return render_page(request, "fact", context, status=status)
+
+
+def _no_fact(request: HttpRequest) -> HttpResponse:
+    context = {
+        "message": "There is no such memory. It may have been forgotten, or have expired.",
+        "action_url": reverse("inspector:facts"),
+        "action_label": "All facts",
+    }
+    return render(request, "errors/404.html", context, status=404)
 
 
 def _filtered(user_id: UUID, filters: dict[str, str]) -> MemoryQuerySet:

@@ -48,6 +48,9 @@ document.addEventListener(
 // Of tabs that do not fit, the one where the reader is.
 document.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
 
+// Of many chats, the open one.
+document.querySelector(".conversations [aria-current]")?.scrollIntoView({ block: "nearest" });
+
 // A form that navigates: the second submission is dropped. The server settles what still gets through by its key.
 document.addEventListener("submit", (event) => {
   const form = event.target;

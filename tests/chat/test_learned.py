@@ -75,12 +75,12 @@ def test_a_chip_says_what_was_remembered_from_where_and_until_when(browser, alic
     assert "Edit" in shown
 
 
-def test_what_is_kept_for_ever_never_expires(alice):
+def test_what_is_kept_for_ever_says_so(alice):
     Kind.objects.filter(slug="identity").update(ttl_days=None)
 
     turn, _ = taught(alice, "My name is Ana.", kind="identity")
 
-    assert [chip.expires_text for chip in chips(turn)] == ["never expires"]
+    assert [chip.expires_text for chip in chips(turn)] == ["kept until you forget it"]
 
 
 def test_an_update_says_what_was_before_and_the_first_one_that_it_was_replaced(alice):
@@ -157,7 +157,22 @@ def test_what_was_learned_is_taken_back_where_it_stands(browser, alice):
     assert live(alice) == []
     assert "Taken back. It is not remembered any more." in words(response)
     assert "figs" not in words(response)
-    assert chips(turn) == []
+
+
+@pytest.mark.parametrize("way", ["taken back", "forgotten"])
+def test_a_reply_that_promised_to_remember_says_later_that_it_is_no_longer_so(browser, alice, way):
+    turn, memory = taught(alice, "I like figs")
+    other, _ = taught(alice, "I like dates")
+
+    if way == "forgotten":
+        longterm.forget(alice.id, memory.id, now=timezone.now())
+    else:
+        take_back(browser, turn, memory)
+
+    [chip] = chips(turn)
+    assert (chip.told, chip.memory_id, chip.undo_url) == ("Taken back or forgotten:", None, "")
+    assert "Taken back or forgotten: something that this message taught" in page_of(browser, turn)
+    assert [chip.told for chip in chips(other)] == ["Remembered:"]
 
 
 def test_taking_back_an_update_brings_back_what_was_before_and_says_so(browser, alice):
@@ -178,6 +193,19 @@ def test_without_scripts_taking_back_leads_to_the_chat_and_says_so(browser, alic
     assert response.status_code == 303
     assert response["Location"] == f"/c/{turn.conversation_id}/#turn-{turn.id}"
     assert "Taken back." in page_of(browser, turn)
+
+
+def test_what_was_not_kept_does_not_look_like_what_was(browser, alice):
+    refused = told(alice, "My card is 4111 1111 1111 1111")
+    kept, _ = taught(alice, "I like figs")
+
+    pages = [
+        browser.get(reverse("chat:conversation", args=[turn.conversation_id])).content.decode()
+        for turn in (refused, kept)
+    ]
+
+    classes = [re.search(r'<li class="([^"]*)"\s+data-outcome', page)[1].split() for page in pages]
+    assert classes == [["remembered--soft"], ["tier-longterm"]]
 
 
 def test_what_a_person_has_corrected_is_theirs_and_not_undone(alice):
@@ -219,6 +247,13 @@ def test_what_the_background_learns_after_the_reply_appears_under_it(browser, al
     assert "tries=" not in after
 
 
+def test_the_background_does_not_replace_the_line_that_says_taken_back(browser, alice):
+    turn, memory = taught(alice, "I like figs")
+    take_back(browser, turn, memory, headers=HTMX)
+
+    assert "hx-partial" not in ask_again(browser, turn, seen=1).content.decode()
+
+
 def test_a_page_asks_for_more_only_while_the_message_is_still_to_be_read(alice):
     turn = fresh(told(alice, "I like figs"))
     later = Turn.objects.get(id=turn.id)
@@ -242,7 +277,7 @@ def test_chips_take_as_many_queries_whatever_their_number(alice, django_assert_m
     shown = list(queries.turns(alice.id, conversation.id))
     conversation = queries.get_conversation(alice.id, conversation.id)
 
-    with django_assert_max_num_queries(6):
+    with django_assert_max_num_queries(7):
         found = learned_from(conversation, shown)
 
     assert [chip.was for turn in shown[1:] for chip in found[turn.id]] == [

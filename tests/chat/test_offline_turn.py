@@ -7,6 +7,7 @@ from memoryapp.scratchpad import queries as runs
 from memoryapp.transcript import conversations
 from memoryapp.transcript.models import Summary
 from memoryapp.transcript.summaries import NewSummary, add_summary, pin_line
+from tests.longterm.saying import live
 from tests.turns import COMMITTED, ask, reply_to, streamed
 
 pytestmark = [COMMITTED, pytest.mark.usefixtures("nudges")]
@@ -34,6 +35,78 @@ def test_what_nobody_said_is_not_known(alice, bob):
     turn = ask(bob, "Which tea do I drink?")
 
     assert "green" not in reply_to(turn)
+
+
+@pytest.mark.parametrize(
+    ("told", "correction"),
+    [
+        ("I'm vegan.", "I'm not vegan any more."),
+        ("I'm allergic to nuts.", "I'm not allergic to nuts."),
+        ("My name is Ana.", "My name isn't Ana."),
+        ("I'm vegetarian.", "I eat meat again."),
+        ("My name is Tomás.", "Call me Tommy instead of Tomás."),
+        ("My dog is called Bruno.", "My dog is called Bono."),
+        ("I live in Lisbon.", "I don't live in Lisbon any more."),
+        ("I work at Siemens.", "I don't work at Siemens any more."),
+    ],
+)
+def test_what_is_taken_back_is_in_use_no_more(alice, told, correction):
+    ask(alice, told)
+
+    reply = reply_to(ask(alice, f"No, that's wrong: {correction}"))
+
+    assert reply.startswith("Updated: ")
+    assert live(alice) == [correction]
+
+
+def test_what_is_named_beside_the_right_value_is_not_kept(alice):
+    ask(alice, "My dog is called Bruno.")
+
+    ask(alice, "No, that's wrong: my dog is called Bono, not Bruno.")
+
+    assert live(alice) == ["My dog is called Bono."]
+
+
+def test_a_denial_of_the_former_value_leaves_the_present_one(alice):
+    ask(alice, "I moved to Porto.")
+
+    ask(alice, "I no longer live in Lisbon.")
+
+    assert live(alice) == ["I moved to Porto.", "I no longer live in Lisbon."]
+
+
+def test_what_one_sentence_says_changes_one_by_one(alice):
+    ask(alice, "I live in Lisbon with my wife Ana and our dog Bruno")
+
+    ask(alice, "I moved to Porto.")
+
+    assert live(alice) == ["I moved to Porto.", "My wife Ana.", "Our dog Bruno."]
+    assert "Ana" in reply_to(ask(alice, "What is my wife's name?"))
+
+
+@pytest.mark.parametrize(
+    ("said", "question"),
+    [("我住在里斯本。", "我住在哪里？"), ("Soy alérgica a las nueces.", "¿A qué soy alérgica?")],
+)
+def test_what_was_said_in_another_language_is_shown_though_it_was_not_learned(alice, said, question):
+    first = reply_to(ask(alice, said))
+
+    assert "I learn facts from English alone" in first
+    assert live(alice) == []
+    assert said in reply_to(ask(alice, question))
+
+
+def test_a_request_to_forget_leads_to_the_page_of_the_fact(alice, client):
+    ask(alice, "I love olives.")
+    [memory] = longterm.memories(alice.id)
+    client.force_login(alice)
+
+    reply = reply_to(ask(alice, "forget that I love olives"))
+
+    address = f"/memory/facts/{memory.id}/"
+    assert f"({address})" in reply
+    assert client.get(address).status_code == 200
+    assert longterm.memories(alice.id).count() == 1
 
 
 def test_arithmetic_goes_through_the_tool(alice):

@@ -89,6 +89,40 @@ def test_each_memory_says_where_it_comes_from_why_it_was_used_and_how_likely_it_
     assert "Used 1 memory" in chat_page(browser, turn)
 
 
+def test_what_every_reply_is_given_does_not_count_as_used_and_stands_apart(browser, alice):
+    name, figs = (remember(alice, said).memory for said in ("My name is Ana", "I like figs"))
+    always = traced(name, reason=considered.ALWAYS_USED, arms={}, confidence=None)
+    asked, hello = replied(alice, always, traced(figs)), replied(alice, always)
+
+    used = browser.get(receipt_url(asked))
+    in_chat, unasked = chat_page(browser, asked), chat_page(browser, hello)
+
+    assert [item.text for item in used.context["receipt"].used] == ["I like figs"]
+    assert [item.text for item in used.context["receipt"].at_hand] == ["My name is Ana"]
+    assert words(used).index("I like figs") < words(used).index("My name is Ana")
+    assert "Used 1 memory 1 always at hand" in in_chat
+    assert "1 always at hand" in unasked
+    assert "Used" not in unasked
+
+
+def test_what_was_looked_up_has_no_likelihood_and_says_what_was_asked_for(browser, alice):
+    memory = remember(alice, "I live in Lisbon").memory
+    turn = replied(alice, traced(memory, reason=considered.BY_KEY, arms={}, confidence=1.0))
+
+    shown = words(browser.get(receipt_url(turn)))
+
+    assert "Why: you asked for exactly this" in shown
+    assert "likely" not in shown
+    assert "%" not in shown
+
+
+def test_what_had_no_room_says_that_the_limit_was_reached(browser, alice):
+    memory = remember(alice, "I like figs").memory
+    turn = replied(alice, traced(memory, included=False, reason=considered.OVER_BUDGET))
+
+    assert "Left out: the limit for recalled memories was reached" in words(browser.get(receipt_url(turn)))
+
+
 def test_an_earlier_message_is_shown_with_who_said_it_and_the_way_to_it(browser, alice):
     before = say(start(alice), "My flight is on the 12th.", "Noted.")
     row = before.messages.get(role=Message.Role.USER)
@@ -276,17 +310,22 @@ def test_a_receipt_takes_as_many_queries_whatever_its_length(browser, alice, dja
     ],
 )
 def test_a_receipt_is_named_by_what_the_model_was_given(known, said, text):
-    entries = [{"memory_id": str(uuid4()), "included": True}] * known
-    entries += [{"message_id": str(uuid4()), "included": True}] * said
+    entries = [{"memory_id": str(uuid4()), "included": True} for _ in range(known)]
+    entries += [{"message_id": str(uuid4()), "included": True} for _ in range(said)]
+    entries += entries[-1:]  # the same one, found in two ways
 
+    entries += [{"memory_id": str(uuid4()), "included": True, "reason": considered.ALWAYS_USED}]
     assert given_text([*entries, {"memory_id": str(uuid4()), "included": False}]) == text
 
 
 @pytest.mark.parametrize(
     ("reason", "arms", "why"),
     [
-        (considered.ALWAYS_USED, {}, "always used"),
-        (considered.BY_KEY, {}, "asked by key"),
+        (considered.BY_KEY, {}, "you asked for exactly this"),
+        ("the last", {}, "you asked for exactly this"),
+        ("the last 20", {}, "you asked for the list"),
+        ("the next to expire 3 of kind order", {}, "you asked for the list"),
+        ("said this week", {}, "said this week"),
         (
             considered.RELEVANT,
             {"cosine": 0.7, "overlap": 0.6},

@@ -67,7 +67,7 @@ def test_the_list_shows_what_each_is_worth(browser, alice):
     shown = words_of(browser.get(EXPERIENCES))
 
     assert "Sum up the invoices Solved with calculate, recall learned" in shown
-    assert "60 % sure given 1 time Fades on" in shown
+    assert "60 % sure given 1 time expires" in shown
 
 
 def test_those_that_wait_or_rest_are_listed_and_say_so(browser, alice):

@@ -403,7 +403,7 @@ def test_what_waits_can_be_remembered_or_forgotten_and_promises_no_lifetime(brow
 
     assert "Yes, remember it" in shown
     assert "No, forget it" in shown
-    assert not re.search(r"Fades (on|in)|Kept until", shown)
+    assert not re.search(r"[Ee]xpires|[Kk]ept until you forget", shown)
 
 
 def test_a_former_value_says_when_it_was_replaced_and_cannot_be_corrected(browser, alice):
@@ -415,10 +415,23 @@ def test_a_former_value_says_when_it_was_replaced_and_cannot_be_corrected(browse
 
     assert "Only as a former value" in shown
     assert "Correct it" not in shown
-    assert not re.search(r"Fades (on|in)|Kept until", shown)
+    assert not re.search(r"[Ee]xpires|[Kk]ept until you forget", shown)
     assert response.status_code == 422
-    assert "This was replaced." in words(response)
+    assert "This is not in use any more." in words(response)
     assert live(alice) == ["I live in Porto"]
+
+
+def test_a_former_value_can_be_used_again_in_place_of_what_replaced_it(browser, alice):
+    former = remember(alice, "I live in Lisbon", key="city", said_at=NOW - DAY).memory
+    remember(alice, "I live in Porto", key="city")
+    former.refresh_from_db()
+
+    shown = words(browser.get(page_of(former)))
+    response = browser.post(f"{page_of(former)}bring-back", {"version": str(former.version)})
+
+    assert "Use it again" in shown
+    assert response["Location"] == page_of(former)
+    assert live(alice) == ["I live in Lisbon"]
 
 
 def test_lists_are_in_the_order_of_the_time_that_they_show(browser, alice):
@@ -433,3 +446,46 @@ def test_lists_are_in_the_order_of_the_time_that_they_show(browser, alice):
     assert [row.recorded_at for row in response.context["memories"]] == [NOW, NOW - 2 * DAY]
     shown = re.findall(r'learned\s+<time datetime="([^"]*)"', response.content.decode())
     assert [datetime.fromisoformat(time) for time in shown] == [NOW, NOW - 2 * DAY]
+
+
+@pytest.mark.parametrize(
+    ("statement", "quote", "is_shown"),
+    [
+        ("I live in Lisbon", "i live in lisbon.", False),
+        ("I live in Lisbon", "Since May I live in Lisbon", True),
+    ],
+)
+def test_a_quote_that_only_repeats_the_statement_is_not_shown(browser, alice, statement, quote, is_shown):
+    source = message(alice, quote)
+    remember_from(alice, source, statement, quote=quote)
+
+    [row] = browser.get(FACTS).context["memories"]
+
+    assert row.quote == (quote if is_shown else "")
+
+
+def test_the_quote_of_a_corrected_fact_is_what_was_said_first(browser, alice):
+    source = message(alice, "I live in Lisbon")
+    memory = remember_from(alice, source, "I live in Lisbon", quote="I live in Lisbon").memory
+    browser.post(f"{page_of(memory)}edit", {"statement": "I live in Porto", "version": "1"})
+
+    assert "I live in Porto first said: I live in Lisbon" in words(browser.get(FACTS))
+
+
+def test_the_history_says_that_what_a_person_typed_is_from_their_message(browser, alice):
+    memory = remember_from(alice, message(alice, "I live in Lisbon"), "I live in Lisbon").memory
+    browser.post(f"{page_of(memory)}edit", {"statement": "I live in Porto", "version": "1"})
+
+    shown = words(browser.get(page_of(memory)))
+
+    assert "Version 1 from your message" in shown
+    assert "Version 2 by you" in shown
+    assert "by the assistant" not in shown
+
+
+def test_a_fact_that_is_gone_leads_to_all_facts(browser):
+    response = browser.get(reverse("inspector:fact", args=[uuid4()]))
+
+    assert response.status_code == 404
+    assert f'href="{FACTS}"' in response.content.decode()
+    assert "All facts" in words(response)

@@ -103,12 +103,29 @@ def test_nothing_is_for_ever(staff):
     assert Kind.objects.get(slug="preference").ttl_days is None
 
 
-@pytest.mark.parametrize("days", ["soon", "-1", "0", "1.5", "99999999", "٣"])
+@pytest.mark.parametrize("days", ["soon", "-1", "0", "1.5", "36501", "99999999", "٣"])
 def test_a_lifetime_that_cannot_be_says_why(staff, days):
     response = staff.post(page_of("preference"), {"ttl_days": days, "apply": days, "rationale": "Because."})
 
     assert response.status_code == 422
-    assert response.context["form_error"]
+    assert "Lifetime in days: 1 to 36,500, or empty for ever." in words(response)
+    assert "ttl_days" not in words(response)
+    assert Kind.objects.get(slug="preference").ttl_days == 365
+
+
+def test_another_lifetime_asks_for_a_reason_of_its_own(staff):
+    old = Kind.objects.get(slug="preference").rationale
+    values = {"ttl_days": "30", "rationale": old}
+
+    shown = staff.post(page_of("preference"), {**values, "preview": "yes"})
+    refused = staff.post(page_of("preference"), {**values, "apply": "30"})
+
+    for response in (shown, refused):
+        assert "This is the reason for the lifetime before." in words(response)
+        reason = re.search(r"<textarea[^>]*>", response.content.decode())
+        assert reason
+        assert "autofocus" in reason[0]
+    assert refused.status_code == 422
     assert Kind.objects.get(slug="preference").ttl_days == 365
 
 

@@ -149,10 +149,14 @@ class TestList:
             assert words in shown
         assert "2.0 s at work, 1 min 3 s waiting" in shown
 
-    def test_without_prices_it_says_so(self, browser, alice):
+    def test_what_a_run_did_not_use_is_not_listed(self, browser, alice):
         Working(alice).end()
 
-        assert "no price set" in words_of(browser.get(RUNS))
+        shown = words_of(browser.get(RUNS))
+
+        assert "Plan the trip" in shown
+        for words in ("0 step", "0 model call", "0 tokens", "no price set", "—"):
+            assert words not in shown
 
     def test_a_run_leads_to_its_conversation(self, browser, alice):
         run = Working(alice).end()

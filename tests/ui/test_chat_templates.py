@@ -105,7 +105,7 @@ def test_chip_is_undone_in_its_place_and_without_scripts():
 def test_chip_of_an_update_says_what_was_before():
     html = turn_html(turn_view(learned=[learned(outcome="superseded", was="The launch is on 7 March")]))
 
-    assert "(was <bdi>The launch is on 7 March</bdi>)" in html
+    assert "before: “<bdi>The launch is on 7 March</bdi>”" in html
 
 
 def test_a_turn_asks_again_for_what_the_background_learns_while_it_may():

@@ -122,6 +122,7 @@ def context(*, steps, is_live=True):
             record="Record kept while it runs",
             url=PAGE,
             conversation_title="Lisbon",
+            has_own_title=True,
             conversation_url="/memory/conversations/1/",
         ),
         seen=str(steps),
