@@ -64,7 +64,17 @@ WRITES |= {"sources", "extraction"}
 # One use case each; what they have in common is in files that they alone use.
 WRITES |= {"feedback", "withdrawal", "kinds", "importing"}
 WRITES |= {"keys"}
-OWN_FILES = {"neighbours", "reconciling", "restoring", "history", "queries", "search", "timeline", "models", *WRITES}
+OWN_FILES = {
+    "neighbours",
+    "reconciling",
+    "restoring",
+    "history",
+    "queries",
+    "search",
+    "timeline",
+    "models",
+    *WRITES,
+}
 
 
 def test_the_tables_of_a_tier_are_touched_by_its_own_reads_and_writes_alone():

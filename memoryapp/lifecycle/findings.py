@@ -97,7 +97,7 @@ def by_rules(messages: Sequence[UserMessage], *, time_zone: str) -> Findings:
             happened_at=dates.happened(stated.quote, said_at=message.said_at, time_zone=time_zone),
         )
         for message in messages
-        for stated in find_statements(message.text).statements
+        for stated in find_statements(message.text, at_most=get_conf().memories_per_turn).statements
     )
     return Findings(tuple(found))
 

@@ -10,8 +10,9 @@ today and tomorrow of a few other languages. Not read: seasons, holidays, clock 
 
 import re
 from calendar import monthrange
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime, time, timedelta
+from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 FARTHEST_YEARS = 120  # what lies farther off is no date of a life
@@ -32,20 +33,47 @@ def midnight(day: date, *, time_zone: str) -> datetime:
     return datetime.combine(day, time(), tzinfo=ZoneInfo(time_zone)).astimezone(UTC)
 
 
+def years_held(text: str) -> tuple[date, date] | None:
+    """The first day of a span of years ("from 2019 to 2020", "2019–20") and the day after its last; None without one.
+
+    The last year counts as a whole.
+    """
+    span = _SPAN.search(text)
+    if span is None:
+        return None
+    first, last = int(span["first"]), span["last"]
+    after = int(f"{first // 100}{last}" if len(last) == 2 else last) + 1
+    return (date(first, 1, 1), date(after, 1, 1)) if first < after else None
+
+
 def day_meant(text: str, *, said_on: date) -> date | None:
-    """The day, or the first day of the time, that ``text`` names first; None when it names none."""
+    """The day, or the first day of the time, that ``text`` names; None when it names none, or several.
+
+    Of a span ("from Monday to Friday") it is the first, of "last year, in May" the narrower.
+    """
     if _RECURRING.search(text):
         return None
-    matches = (
-        (match.start(), -match.end(), match, read)
-        for pattern, read in _FORMS
-        for match in pattern.finditer(text)
+    found = list(_moments(text, said_on))
+    for (first, day), (second, later) in pairwise(found):
+        if day != later and not _SPANNED.fullmatch(text[first.end() : second.start()]):
+            return None
+    return found[0][1] if found else None
+
+
+def _moments(text: str, said_on: date) -> Iterator[tuple["re.Match[str]", date]]:
+    """From left to right; of what overlaps the longest, and nothing for a part of a date that is none."""
+    matches = sorted(
+        ((match, read) for pattern, read in _FORMS for match in pattern.finditer(text)),
+        key=lambda form: (form[0].start(), -form[0].end()),
     )
-    for *_, match, read in sorted(matches, key=lambda found: found[:2]):
+    end = 0
+    for match, read in matches:
+        if match.start() < end:
+            continue
+        end = match.end()
         day = _read(read, match, said_on, text)
         if day and abs(day.year - said_on.year) <= FARTHEST_YEARS:
-            return day
-    return None
+            yield match, day
 
 
 _Reader = Callable[["re.Match[str]", date, str], date | None]
@@ -63,7 +91,20 @@ _MONTHS = (
     "sept?(?:ember)?", "oct(?:ober)?", "nov(?:ember)?", "dec(?:ember)?",
 )  # fmt: skip
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_NUMBERS = ("an?", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_NUMBERS = (
+    "an?|one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+)
 _COUNT = rf"(?P<count>\d{{1,4}}|a (?:couple of|few)|{'|'.join(_NUMBERS)})"
 _MONTH = rf"(?P<month>{'|'.join(_MONTHS)})"
 _DAY = rf"(?P<weekday>{'|'.join(_DAYS)})"
@@ -71,7 +112,17 @@ _YEAR = r"(?P<year>(?:18|19|20|21)\d\d)"
 _NUMBER = r"(?P<day>[0-3]?\d)(?:st|nd|rd|th)?"
 _UNIT = r"(?P<unit>day|night|week|fortnight|month|year)"
 _WHICH = r"(?P<which>last|this|next|coming)"
+_OF_YEAR = r"(?:(?P<whose>last|this|next) year,? (?:on (?:the )?)?)?"
+_LED = rf"(?:(?:on )?(?:{'|'.join(_DAYS)}),? (?:the )?)?"  # "Friday, 3 May"
+_IN = r"\b(?:in|since|until|by)"
+_NO_YEAR = r"(?!,? ?\d{3,4}\b)"
 
+# "2010-12" may be a month; and "in 2019 and 2023" is no span.
+_SPAN = re.compile(
+    r"(?<!-)\b(?P<first>(?:18|19|20|21)\d\d)(?: ?[-–—] ?| (?:to|until|till|through) |(?<=between \d{4}) and )"
+    r"(?P<last>(?:18|19|20|21)\d\d|1[3-9]|[2-9]\d)\b(?!-)",
+    re.IGNORECASE,
+)
 _RECURRING = re.compile(
     rf"\b(?:every|each|birthdays?|anniversar(?:y|ies)|annually|yearly|monthly|weekly|daily|always|usually)\b"
     rf"|\b(?:{'|'.join(_DAYS)})s\b",
@@ -91,12 +142,37 @@ _AHEAD = re.compile(
 )
 
 
+_BIRTH = re.compile(r"\b(?:born|birth|birthdate)\b", re.IGNORECASE)
+_NO_DAY_AFTER = re.compile(
+    r"\b(?:called|named|name is|day is|loves?|likes?|hates?|enjoys?|prefers?|black|good|casual|cyber|ash|palm|easter"
+    r"|super|an?)\s[\"'“]?$",
+    re.IGNORECASE,
+)
+# Between the ends of a span.
+_SPANNED = re.compile(r"\s*(?:-|–|—|to|until|till|through)\s*(?:the\s*)?", re.IGNORECASE)
+
+
 def _named_day(offset: int) -> _Reader:
     return lambda _match, said_on, _text: said_on + timedelta(days=offset)
 
 
 def _ago(match: re.Match[str], said_on: date, _text: str) -> date:
     return _moved(said_on, match["unit"], -_count(match["count"]))
+
+
+def _half(match: re.Match[str], said_on: date, _text: str) -> date:
+    """Half a year; of a month fifteen days."""
+    sign = 1 if match["ahead"] else -1
+    is_year = match["unit"].lower() == "year"
+    return _moved(said_on, "month", 6 * sign) if is_year else said_on + timedelta(days=15 * sign)
+
+
+def _from_then(match: re.Match[str], said_on: date, _text: str) -> date:
+    """ "A week from Friday" is a week after the next one."""
+    then = match["then"].lower()
+    days = {"now": 0, "today": 0, "tomorrow": 1}
+    ahead = days[then] if then in days else (_DAYS.index(then) - said_on.weekday()) % 7 or 7
+    return _moved(said_on + timedelta(days=ahead), match["unit"], _count(match["count"]))
 
 
 def _ahead(match: re.Match[str], said_on: date, _text: str) -> date:
@@ -138,8 +214,13 @@ def _weekend(match: re.Match[str], said_on: date, _text: str) -> date:
     return said_on - timedelta(days=said_on.weekday()) + timedelta(days=5, weeks=step)
 
 
-def _weekday(match: re.Match[str], said_on: date, text: str) -> date:
-    """Last: the newest before today. This: of this week. Next: of the next week. Bare: by the tense, never today."""
+def _weekday(match: re.Match[str], said_on: date, text: str) -> date | None:
+    """Last: the newest before today. This: of this week. Next: of the next week. Bare: by the tense, never today.
+
+    None for what only has its name: Black Friday, a dog called Friday, "I love Friday".
+    """
+    if match[0] == match["weekday"] and _NO_DAY_AFTER.search(text, 0, match.start()):
+        return None
     ahead = (_DAYS.index(match["weekday"].lower()) - said_on.weekday()) % 7
     which = (match["which"] or "").lower()
     monday = said_on - timedelta(days=said_on.weekday())
@@ -156,26 +237,35 @@ def _full(match: re.Match[str], _said_on: date, _text: str) -> date:
     return date(int(match["year"]), _month(match["month"]), int(match["day"]))
 
 
-def _day_and_month(match: re.Match[str], said_on: date, text: str) -> date:
+def _day_and_month(match: re.Match[str], said_on: date, text: str) -> date | None:
     day, month = int(match["day"]), _month(match["month"])
-    return _of_the_year_meant(lambda year: date(year, month, day), said_on, text)
+    return _of_the_year_meant(lambda year: date(year, month, day), match, said_on, text)
 
 
-def _only_month(match: re.Match[str], said_on: date, text: str) -> date:
+def _only_month(match: re.Match[str], said_on: date, text: str) -> date | None:
     """The first of it: of last, this or next year where that is said, else by the tense."""
     month = _month(match["month"])
-    which = match.groupdict().get("which", "").lower()
+    which = (match.groupdict().get("which") or "").lower()
     if which == "this":
         return date(said_on.year, month, 1)
     if which == "last":
         return date(said_on.year - (month >= said_on.month), month, 1)
     if which:
         return date(said_on.year + (month <= said_on.month), month, 1)
-    return _of_the_year_meant(lambda year: date(year, month, 1), said_on, text)
+    return _of_the_year_meant(lambda year: date(year, month, 1), match, said_on, text)
 
 
-def _of_the_year_meant(of: Callable[[int], date], said_on: date, text: str) -> date:
-    """The newest of them when it is told, the next when it is announced, else the nearest."""
+def _of_the_year_meant(
+    of: Callable[[int], date], match: re.Match[str], said_on: date, text: str
+) -> date | None:
+    """Of last, this or next year where that is said. Else the newest of them when it is told, the next when it is
+    announced, else the nearest; and of somebody's birth none, for it may be any.
+    """
+    whose = (match["whose"] or "").lower()
+    if whose:
+        return of(said_on.year + {"last": -1, "this": 0, "next": 1}[whose])
+    if _BIRTH.search(text):
+        return None
     days = [day for year in range(said_on.year - 4, said_on.year + 5) if (day := _valid(of, year))]
     if _is_told(text):
         return max(day for day in days if day <= said_on)
@@ -222,19 +312,21 @@ def _is_told(text: str) -> bool:
 _TABLE: tuple[tuple[str, _Reader], ...] = (
     (r"\b(?P<year>\d{4})-(?P<month>\d\d)-(?P<day>\d\d)\b", _full),
     (r"\b(?P<first>\d{1,2})(?P<mark>[./])(?P<second>\d{1,2})(?P=mark)(?P<year>\d{4})\b", _in_figures),
-    (rf"\b{_NUMBER}(?: of)? {_MONTH}\.?,? {_YEAR}\b", _full),
-    (rf"\b{_MONTH}\.? {_NUMBER},? {_YEAR}\b", _full),
-    (rf"\b{_NUMBER}(?: of)? {_MONTH}\b", _day_and_month),
-    (rf"\b{_MONTH}\.? {_NUMBER}\b(?! ?%)", _day_and_month),
+    (rf"\b{_LED}\b{_NUMBER}(?: of)? {_MONTH}\.?,? {_YEAR}\b", _full),
+    (rf"\b{_LED}\b{_MONTH}\.? {_NUMBER},? {_YEAR}\b", _full),
+    (rf"\b{_OF_YEAR}{_LED}\b{_NUMBER}(?: of)? {_MONTH}\b{_NO_YEAR}", _day_and_month),
+    (rf"\b{_OF_YEAR}{_LED}\b{_MONTH}\.? {_NUMBER}\b(?! ?%){_NO_YEAR}", _day_and_month),
     (rf"\b(?:in|since|of|until|by) (?:early |mid-?|late )?{_MONTH}\.?,? {_YEAR}\b", _month_of_year),
-    (rf"\b(?:in|since|until|by) (?:early |mid-?|late )?{_MONTH}\b", _only_month),
-    (rf"\b{_WHICH} {_MONTH}\b", _only_month),
+    (rf"\b{_OF_YEAR}{_IN} (?:early |mid-?|late )?{_MONTH}\b{_NO_YEAR}", _only_month),
+    (rf"\b(?P<whose>){_WHICH} {_MONTH}\b", _only_month),
     (rf"\b(?:in|since|until|by) {_YEAR}\b", _only_year),
     (r"\bthe day before yesterday\b", _named_day(-2)),
     (r"\bthe day after tomorrow\b", _named_day(2)),
     (r"\b(?:yesterday|last night)\b", _named_day(-1)),
     (r"\b(?:today|tonight|this (?:morning|afternoon|evening))\b", _named_day(0)),
     (r"\btomorrow\b", _named_day(1)),
+    (r"\b(?P<ahead>in )?half an? (?P<unit>year|month)(?(ahead)| ago)\b", _half),
+    (rf"\b{_COUNT} {_UNIT}s? from (?P<then>now|today|tomorrow|{'|'.join(_DAYS)})\b", _from_then),
     (rf"\b{_COUNT} {_UNIT}s? ago\b", _ago),
     (rf"\bin {_COUNT} {_UNIT}s?\b", _ahead),
     (rf"\b{_WHICH} {_UNIT}\b(?!end)", _which_unit),

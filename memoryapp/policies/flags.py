@@ -19,7 +19,7 @@ def instruction_shaped(text: str) -> str | None:
     """
     if _HIDING.search(_FLAG_SEQUENCE.sub("", text)):
         return "hidden characters"
-    plain = unicodedata.normalize("NFKC", storable(text))
+    plain = _GAP.sub(_shortened, unicodedata.normalize("NFKC", storable(text)))
     for why, shape in _SHAPES:
         if shape.search(plain):
             return why
@@ -91,6 +91,10 @@ def _may_vary(before: str) -> bool:
     return not before.isascii() or before in "0123456789#*"
 
 
+def _shortened(gap: re.Match[str]) -> str:
+    return "\n" if "\n" in gap[0] else " "
+
+
 def _holds_encoded(text: str) -> bool:
     if _PERCENT_RUN.search(text) or _SPACED_LETTERS.search(text):
         return True
@@ -160,7 +164,7 @@ _ROLE = re.compile(
     r"""(?:^|[\n.!?]\s*)(?:human|assistant|developer)\s*:\s|[\n.!?]\s*(?:system|user)\s*:\s
     |<\s*/?\s*(?:system|assistant|user|human|developer|instructions?|prompt|tool\w*|recalled-memories|scratchpad
       |conversation-summary|kept-word-for-word)\b
-    |<\|[^|>\n]{1,40}\|>|\[/?INST\]|<</?SYS>>|\#{2,}\s*(?:system|instructions?|response|assistant)\b
+    |<\|[^|>\n]{1,40}\|>|\[/?INST\]|<</?SYS>>|(?<!\#)\#{2,}\s*(?:system|instructions?|response|assistant)\b
     |["']role["']\s*:\s*["']|\b(?:begin|end)\s+(?:of\s+)?(?:system|developer|admin)\b|\bsystem\s+(?:message|note)\b""",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -237,6 +241,7 @@ _SHAPES = (
     ("addresses the assistant", _ADDRESSED),
     ("a link", _LINK),
 )
+_GAP = re.compile(r"\s{2,}")  # a search for what may follow one would begin anew at each of its characters
 _SPACED_LETTERS = re.compile(r"(?<!\w)(?:\w\s+){7,}\w(?!\w)")
 _PERCENT_RUN = re.compile(r"(?:%[0-9a-fA-F]{2}\s?){8,}")
 _ENCODED_RUN = re.compile(r"(?<![\w/+=-])[A-Za-z0-9+/_-]{24,}={0,2}(?![\w/+=-])")

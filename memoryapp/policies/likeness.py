@@ -2,34 +2,61 @@
 
 Cosine cannot tell a repeated fact from a changed one ("lives in Lisbon" and "lives in Porto" are neighbours), so text
 decides, and in doubt two statements stay two. What may differ: upper case, punctuation, contractions ("don't" and "do
-not"), articles, filler words, the third person and the plural, "is living" for "lives", the order of phrases ("on
-Mondays I swim") and of two things joined by "and". What may not: a number, a name, a tense, a negation, any other word,
-and the order of words within a phrase, which says who does what to whom.
+not"), articles, filler words, the third person, the plural of what has no article, number or owner, "is living" for
+"lives", the order of phrases ("on Mondays I swim") and of two things joined by "and". What may not: a number, a name, a
+tense, a negation, any other word, and the order of words within a phrase, which says who does what to whom.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from memoryapp.policies.languages import language_of
 from memoryapp.policies.reconciliation import normalise
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """``stem`` is compared; where one of two words is a ``is_name``, ``text`` is."""
+    """``stem`` is compared; of a name, and of a noun after an article, a number or an owner, ``text`` is.
+
+    ``is_determined``: it comes after one of those, so it may be such a noun. ``is_verb``: what stands before it ("is
+    living", "does not live") shows that it is none.
+    """
 
     text: str
     stem: str
-    is_name: bool
+    is_name: bool = False
+    is_negation: bool = False
+    is_owner: bool = False
+    is_determined: bool = False
+    is_verb: bool = False
+
+    def says_the_same_as(self, other: "Word") -> bool:
+        if self.text == other.text:
+            return True
+        if self.stem != other.stem or self.is_name or other.is_name:
+            return False
+        is_noun = (self.is_determined or other.is_determined) and not (self.is_verb or other.is_verb)
+        return not is_noun
+
+
+Phrases = tuple[tuple[Word, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Essence:
-    """A statement without what may differ: phrases in a fixed order, and whether it denies something."""
+    """A statement without what may differ: phrases in a fixed order, and whether it denies something.
 
-    phrases: tuple[tuple[Word, ...], ...]
-    is_negative: bool
+    ``denied``: of a negative statement what it says is not so; of "never" there are two, with "always" and without.
+    """
+
+    phrases: Phrases
+    denied: tuple[Phrases, ...]
+
+    @property
+    def is_negative(self) -> bool:
+        return bool(self.denied)
 
     @property
     def stems(self) -> tuple[tuple[str, ...], ...]:
@@ -40,34 +67,11 @@ class Essence:
         """The same for everything that says the same; to be hashed, not shown."""
         return " | ".join(" ".join(phrase) for phrase in self.stems)
 
-    @property
-    def anchor(self) -> str:
-        """A part of a word that every statement like this one holds, in small letters; "" where there is none."""
-        return anchor(stem for phrase in self.stems for stem in phrase)
-
-
-MIN_ANCHOR = 3  # letters; a shorter beginning is in nearly every statement
-HAN_ANCHOR = 2  # characters: a word, mostly
-
-
-def anchor(stems: Iterable[str]) -> str:
-    """The beginning of the longest of these stems that is written in one way only; "" where there is none."""
-    known = {_beginning(stem) for stem in stems if stem not in _WRITTEN_OTHERWISE and not stem.isdigit()}
-    longest = max(sorted(known), key=len, default="")
-    return longest if len(longest) >= MIN_ANCHOR or not longest.isascii() else ""
-
-
-def _beginning(stem: str) -> str:
-    """Without a last letter that the plural changes; of what has no spaces little, for quotation marks may follow."""
-    if _HAN.search(stem):
-        return stem[:HAN_ANCHOR]
-    return stem[:-1] if stem[-1:] in "iy" else stem
-
 
 def is_same(one: str, other: str) -> bool:
     """Whether both say the same."""
     first, second = essence(one), essence(other)
-    return first.phrases != () and first.stems == second.stems and _same_names(first, second)
+    return _are_same(first.phrases, second.phrases)
 
 
 def is_denial(one: str, other: str) -> bool:
@@ -75,52 +79,73 @@ def is_denial(one: str, other: str) -> bool:
     first, second = essence(one), essence(other)
     if first.is_negative == second.is_negative:
         return False
-    first, second = _affirmed(first), _affirmed(second)
-    return first.phrases != () and first.stems == second.stems and _same_names(first, second)
+    negative, positive = (first, second) if first.is_negative else (second, first)
+    return any(_are_same(denied, positive.phrases) for denied in negative.denied)
 
 
 @lru_cache(maxsize=4_096)
 def essence(statement: str) -> Essence:
     """Each of a person's statements is compared with every new one: worth keeping."""
-    words = _without_filler(list(_words(statement)))
-    phrases = tuple(sorted(_phrases(words), key=lambda phrase: [word.stem for word in phrase]))
-    return Essence(phrases, is_negative=any(word.stem in _NEGATIONS for word in words))
+    words = _without_filler(list(_in_their_places(_words(statement))))
+    return Essence(_arranged(words), tuple(_denied(words)))
 
 
-def _same_names(one: Essence, other: Essence) -> bool:
-    pairs = zip(_flat(one), _flat(other), strict=True)
-    return all(a.text == b.text or not (a.is_name or b.is_name) for a, b in pairs)
+def _denied(words: Sequence[Word]) -> Iterator[Phrases]:
+    if not any(word.is_negation for word in words):
+        return
+    yield _arranged([word for word in words if not word.is_negation])
+    if any(_is_never(word) for word in words):
+        always = Word("always", "always")
+        kept = (always if _is_never(word) else word for word in words)
+        yield _arranged([word for word in kept if not word.is_negation])
 
 
-def _flat(essence: Essence) -> list[Word]:
-    return [word for phrase in essence.phrases for word in phrase]
+def _is_never(word: Word) -> bool:
+    return word.is_negation and word.text == "never"
 
 
-def _affirmed(essence: Essence) -> Essence:
-    kept = (tuple(word for word in phrase if word.stem not in _NEGATIONS) for phrase in essence.phrases)
-    return Essence(
-        tuple(sorted(filter(None, kept), key=lambda phrase: [word.stem for word in phrase])),
-        is_negative=False,
-    )
+def _are_same(one: Phrases, other: Phrases) -> bool:
+    if one == () or [len(phrase) for phrase in one] != [len(phrase) for phrase in other]:
+        return False
+    pairs = (pair for phrases in zip(one, other, strict=True) for pair in zip(*phrases, strict=True))
+    return all(first.says_the_same_as(second) for first, second in pairs)
 
 
 def _words(statement: str) -> Iterator[Word]:
+    negations = _EVERYWHERE_NEGATIVE | _NEGATIONS.get(language_of(statement), frozenset())
     statement = _HAN_GAP.sub("", statement.replace("’", "'").replace("ʼ", "'"))
     text = _user_as_i(_expanded(statement))
     chunks = text.split()
     for position, chunk in enumerate(chunks):
         is_name = _is_name(chunks, position)
         for word in normalise(chunk).split():
-            yield from _read(word, is_name=is_name)
+            for read in _read(word, is_name=is_name, negations=negations):
+                yield replace(read, is_owner=bool(_OWNER.search(chunk)))
 
 
-def _read(word: str, *, is_name: bool) -> Iterator[Word]:
+def _read(word: str, *, is_name: bool, negations: frozenset[str]) -> Iterator[Word]:
     if _HAN.search(word):
-        yield from (Word(part, part, is_name=False) for part in _han_words(word))
+        yield from (Word(part, part, is_negation=part == "not") for part in _han_words(word))
         return
     for part in _BARE_CONTRACTIONS.get(word, word).split():
-        counted = _NUMBER_WORDS.get(part, part)
-        yield Word(counted, counted if is_name else stem(counted), is_name)
+        is_negation = part in negations and not is_name  # a sister called Mai, a cat called Nie
+        text = _NUMBER_WORDS.get(part, part if is_name else _SPELLINGS.get(part, part))
+        yield Word(text, text if is_name else stem(text), is_name, is_negation)
+
+
+def _in_their_places(words: Iterable[Word]) -> Iterator[Word]:
+    """With what the words before each tell of it."""
+    helper, is_determined = "", False
+    for word in words:
+        if word.text in _BEGINNINGS:
+            is_determined = False
+        is_participle = helper in _BE and word.text.endswith("ing")
+        is_verb = not word.is_name and (is_participle or helper in _DO)
+        root = _without_participle(word.text) if is_verb and is_participle else word.stem
+        yield replace(word, stem=root, is_determined=is_determined, is_verb=is_verb)
+        if not (word.is_negation or word.text in _EMPHASIS or word.text in _FILLER - _BE - _DO):
+            helper = word.text
+        is_determined |= word.is_owner or word.text in _DETERMINERS or word.text[0].isdigit()
 
 
 def _han_words(word: str) -> list[str]:
@@ -148,7 +173,8 @@ def _user_as_i(text: str) -> str:
 def _is_name(chunks: Sequence[str], position: int) -> bool:
     """Capitals inside a sentence; at its beginning when a verb follows that a subject has: "James is …"."""
     letters = chunks[position].lstrip("\"'“”‘([{¿¡«„")
-    if not letters[:1].isupper() or letters in {"I", "I'm"}:
+    is_loud = letters.isupper() and normalise(letters) in _EVERYWHERE_NEGATIVE | _NEGATIONS["en"]
+    if not letters[:1].isupper() or letters in {"I", "I'm"} or is_loud:
         return False
     if position > 0 and chunks[position - 1][-1:] not in ".!?:":
         return True
@@ -162,13 +188,15 @@ def _without_filler(words: list[Word]) -> list[Word]:
         words = words[len(opening[0].split()) :]
     if words and words[-1].text in _AT_THE_END:
         words = words[:-1]
-    return [word for word in _one_denial(words) if word.is_name or word.text not in _FILLER]
+    # "I am not just a doctor" does not deny that I am one.
+    filler = _FILLER if any(word.is_negation for word in words) else _FILLER | _EMPHASIS
+    return [word for word in _one_denial(words) if word.is_name or word.text not in filler]
 
 
 def _one_denial(words: Iterable[Word]) -> Iterator[Word]:
     """ "No longer", "not any more" and "not" are one; "never" is another."""
     kept = list(words)
-    is_denied = any(word.stem in _NEGATIONS for word in kept)
+    is_denied = any(word.is_negation for word in kept)
     for position, word in enumerate(kept):
         after = kept[position + 1].text if position + 1 < len(kept) else ""
         before = kept[position - 1].text if position else ""
@@ -176,7 +204,21 @@ def _one_denial(words: Iterable[Word]) -> Iterator[Word]:
             continue
         if is_denied and (before, word.text) in {("any", "more"), ("no", "longer")}:
             continue
-        yield Word("not", "not", is_name=False) if (word.text, after) == ("no", "longer") else word
+        is_former = (word.text, after) == ("no", "longer")
+        yield Word("not", "not", is_negation=True) if is_former else word
+
+
+def _arranged(words: Sequence[Word]) -> Phrases:
+    """Phrases in the order of the alphabet, unless their order says something.
+
+    It does in a sentence of several clauses: "I eat before I take it", "to Rome on Monday and to Oslo on Friday".
+    """
+    phrases = tuple(_phrases(words))
+    is_joined = any(_is_joining(phrase) and not _is_pair(phrase) for phrase in phrases)
+    has_clauses = sum(word.text in _SPEAKER for word in words) > 1
+    if is_joined or has_clauses:
+        return phrases
+    return tuple(sorted(phrases, key=lambda phrase: [word.stem for word in phrase]))
 
 
 def _phrases(words: Iterable[Word]) -> Iterator[tuple[Word, ...]]:
@@ -193,12 +235,19 @@ def _phrases(words: Iterable[Word]) -> Iterator[tuple[Word, ...]]:
 
 
 def _in_order(phrase: Sequence[Word]) -> tuple[Word, ...]:
-    """ "Tea and coffee" is "coffee and tea": single words around "and" or "or", in the order of the alphabet."""
-    words = list(phrase)
-    for position in range(1, len(words) - 1):
-        if words[position].text in _JOINING_WORDS and words[position + 1].stem < words[position - 1].stem:
-            words[position - 1], words[position + 1] = words[position + 1], words[position - 1]
-    return tuple(words)
+    """ "Tea and coffee" is "coffee and tea": two words that end a phrase, in the order of the alphabet."""
+    if not _is_pair(phrase) or phrase[-3].stem <= phrase[-1].stem:
+        return tuple(phrase)
+    return (*phrase[:-3], phrase[-1], phrase[-2], phrase[-3])
+
+
+def _is_pair(phrase: Sequence[Word]) -> bool:
+    """At most a verb before it: in "I drink black tea and coffee" one of the two has an adjective."""
+    return len(phrase) in {3, 4} and phrase[-2].text in _JOINING_WORDS
+
+
+def _is_joining(words: Iterable[Word]) -> bool:
+    return any(word.text in _JOINING_WORDS for word in words)
 
 
 def listed(words: str) -> frozenset[str]:
@@ -207,15 +256,13 @@ def listed(words: str) -> frozenset[str]:
 
 
 def stem(word: str) -> str:
-    """Without the ending of the third person, the plural or the present participle; a past tense keeps its own.
+    """Without the ending of the third person or the plural; a past tense and a participle keep their own.
 
     The plural rules are Harman's S-stemmer (JASIS 42, 1991), which never joins two words of different meaning by much.
     """
     word = _SPELLINGS.get(word, word)
     if word in _IRREGULAR or not word.isascii() or not word.isalpha() or len(word) < 4:
         return _IRREGULAR.get(word, word)
-    if word.endswith("ing") and _has_vowel(word[:-3]) and len(word) > 5:
-        return _without_doubling(word[:-3])
     if word.endswith("ies") and len(word) > 4:
         return word[:-3] + "y"
     if re.search(r"(?:s|x|z|ch|sh)es$", word):
@@ -223,6 +270,24 @@ def stem(word: str) -> str:
     if word.endswith("s") and not word.endswith(("ss", "us", "is")):
         return _bare(word[:-1])
     return _bare(word)
+
+
+def beginnings(stem: str) -> frozenset[str]:
+    """How a word of this stem may begin in writing, in small letters; empty where a contraction may hide it."""
+    if stem in _HIDDEN or stem[0].isdigit():
+        return frozenset()
+    if _HAN.search(stem):
+        return frozenset([stem[:HAN_BEGINNING]])
+    other = {word for word, form in (*_IRREGULAR.items(), *_SPELLINGS.items()) if stem in {form, _bare(form)}}
+    known = {stem[:-1] if stem[-1] in "iy" else stem, *other}
+    return frozenset(word for word in known if not any(word != part and part in word for part in known))
+
+
+def _without_participle(word: str) -> str:
+    root = word[:-3]
+    if len(word) <= 5 or word in _IRREGULAR or not any(char in "aeiouy" for char in root):
+        return stem(word)
+    return _without_doubling(root)
 
 
 def _bare(word: str) -> str:
@@ -234,9 +299,7 @@ def _without_doubling(word: str) -> str:
     return word[:-1] if is_doubled else _bare(word)
 
 
-def _has_vowel(word: str) -> bool:
-    return any(char in "aeiouy" for char in word)
-
+HAN_BEGINNING = 2  # characters, a word mostly; of what has no spaces little, for quotation marks may follow
 
 _HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
 _HAN_GAP = re.compile(
@@ -247,6 +310,7 @@ _HAN_FILLER = re.compile(
 )
 _HAN_NEGATION = re.compile(r"不再|不(?!过|同|错|久|用|得)|没有|从不")
 _USER = re.compile(r"^\s*(?:the\s+)?user\s+(?=[a-z])", re.IGNORECASE)
+_OWNER = re.compile(r"\w(?:'s|s')\W*$", re.IGNORECASE)  # "Anna's dog" is not "Anna's dogs"
 _USERS = re.compile(r"^\s*(?:the\s+)?user's\s+", re.IGNORECASE)
 _CONTRACTIONS = [
     (re.compile(pattern, re.IGNORECASE), words)
@@ -274,7 +338,7 @@ _BARE_CONTRACTIONS = {
 _COUNTED = "one two three four five six seven eight nine ten eleven twelve"
 _NUMBER_WORDS = {word: str(number) for number, word in enumerate(_COUNTED.split(), 1)}
 _IRREGULAR = {
-    "has": "have", "does": "do", "goes": "go", "children": "child", "wives": "wife", "lives": "liv", "wife": "wife",
+    "has": "hav", "does": "do", "goes": "go", "children": "child", "wives": "wife", "lives": "liv", "wife": "wife",
     "men": "man", "women": "woman", "people": "people", "news": "news", "during": "during", "nothing": "nothing",
     "something": "something", "anything": "anything", "everything": "everything", "morning": "morning",
     "evening": "evening", "always": "always", "its": "its", "his": "his", "hers": "hers", "this": "this",
@@ -287,14 +351,25 @@ _SPELLINGS = {
     "favourites": "favorites",
     "grey": "gray",
 }
-_NEGATIONS = frozenset(
-    {"not", "no", "never", "nicht", "kein", "keine", "keinen", "não", "nao", "pas", "jamais", "nie", "non",
-     "не", "нет", "nunca", "mai"}
-)  # fmt: skip
-_FILLER = listed(
-    "a an the am is are be being do does really very actually just currently now already basically simply "
-    "certainly definitely honestly truly still please personally also my"
-)
+# A word that denies in one language is a name, a month or a preposition in the next ("Nie", "Mai", "no").
+_EVERYWHERE_NEGATIVE = listed("not nicht kein keine keinen keinem keiner não nunca jamais не нет")
+_NEGATIONS = {
+    "en": listed("no never"),
+    "de": listed("nie niemals"),
+    "fr": listed("pas non"),
+    "es": listed("no jamás tampoco"),
+    "pt": listed("nao"),
+    "it": listed("non mai no"),
+    "nl": listed("niet geen nooit"),
+    "pl": listed("nie nigdy"),
+    "ru": listed("никогда"),
+}
+_BE = listed("am is are be")
+_DO = listed("do does")
+_FILLER = _BE | _DO | listed("a an the being actually currently now basically honestly please personally")
+# What a negation may be about.
+_EMPHASIS = listed("really very just already simply certainly definitely truly still also")
+_DETERMINERS = listed("a an the my your his her its our their this that these those some every each another")
 _SPEAKER = frozenset(["i", "ich", "je", "yo", "eu", "io", "я"])
 _JOINING_WORDS = frozenset(["and", "or", "und", "oder", "et", "ou", "y", "e", "и"])
 _BEGINNINGS = _SPEAKER | listed(
@@ -302,12 +377,11 @@ _BEGINNINGS = _SPEAKER | listed(
     "between near through because when while if but instead every"
 )
 _AT_THE_END = frozenset(["too", "also", "though", "thanks"])
-# What a contraction, an irregular form or another spelling may hide: no statement need hold it as it stands.
-_WRITTEN_OTHERWISE = (
-    _NEGATIONS
-    | listed("can not will shall am is are have do does i my")
-    | frozenset(form for word, form in _IRREGULAR.items() if not word.startswith(form))
-    | frozenset(_bare(word) for word in (*_SPELLINGS.values(), "have"))
+# What a contraction may hide, or another word of the same meaning stand for: no statement need hold it.
+_HIDDEN = (
+    _EVERYWHERE_NEGATIVE
+    | frozenset().union(*_NEGATIONS.values())
+    | listed("always can will shall hav i any more anymore longer")
 )
 _OPENING = re.compile(
     r"(?:(?:by the way|btw|fyi|just so you know|well|oh|hey|ok|okay|so|yes|note that|remember that|remember|"

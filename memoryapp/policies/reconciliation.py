@@ -47,8 +47,9 @@ class Decision:
 def normalise(statement: str) -> str:
     """The form in which two statements are the same one: compatibility characters, case and punctuation ignored.
 
-    Words, numbers, signs and their order stay, in any script: "invoice 1041" is not "invoice 1042", "I don't" is not "I
-    do", "C" is not "C#", blood type A- is not A+, and a vowel sign makes another word. Idempotent.
+    Words, numbers, signs and their order stay, in any script: "invoice 1041" is not "invoice 1042", "1.5" is not "15",
+    10⁵ is not 105, "I don't" is not "I do", "C" is not "C#", blood type A- is not A+, and a vowel sign makes another
+    word. Idempotent.
     """
     text, folded = statement, _folded(statement)
     while folded != text:  # what was joined may compose, and what composed may fold again (UAX #15)
@@ -98,6 +99,7 @@ def affirms(origin: Origin, *, held: Origin) -> bool:
 
 
 def _folded(text: str) -> str:
+    text = _RAISED.sub(r"^\g<0>", _FRACTION.sub(r" \g<0>", _QUOTE_IN_NUMBER.sub(" ", text)))
     text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     text = _SIGN.sub(lambda sign: sign[1] or " ", text.translate(_SIGNIFICANT))
     return unicodedata.normalize("NFKC", " ".join(text.split()))
@@ -126,9 +128,16 @@ def _is_variation_selector(char: str) -> bool:
 
 
 _MINUS = frozenset("-−‐‑")
-_SIGNS = frozenset("%&§#")
+_SIGNS = frozenset("%&§#^.,")
 # Apostrophes ("don't" is "dont"), and letters that show nothing: Hangul fillers, the combining grapheme joiner.
 _JOINING = frozenset("'’ʼ\u115f\u1160\u034f")
-# A dash is kept before a number and at the end of a word, "#" at the end of a word; elsewhere they part words.
-_SIGN = re.compile(r"((?<![^\s#-])-(?=\d)|(?<=[^\s#-])[#-](?![^\s#-]))|[#-]")
+# A dash is kept before a number and at the end of a word, "#" at the end of a word, a point and a comma inside a
+# number, a point also before one (".5"); elsewhere they part words.
+_SIGN = re.compile(
+    r"((?<![^\s#.,-])-(?=\d)|(?<=[^\s#.,-])[#-](?![^\s#.,-])|(?<=\d)[.,](?=\d)|(?<!\S)\.(?=\d))|[#.,-]"
+)
+# What NFKC would run into the number before it: 10⁵, 1½. And what joins letters only: 5'11.
+_RAISED = re.compile("(?<=\\S)[⁰¹²³⁴-⁹⁺⁻]+")
+_FRACTION = re.compile(r"(?<=\d)[¼-¾⅐-⅞↉]")
+_QUOTE_IN_NUMBER = re.compile(r"(?<=\d)['’ʼ](?=\d)")
 _SIGNIFICANT = _Significance()

@@ -7,6 +7,7 @@ evidence: commits, checksums and UUIDs look like that. ``tests/policies/test_sec
 
 import re
 
+_GAP = re.compile(r"\s{2,}")  # a search for what may follow one would begin anew at each of its characters
 _KEY_SHAPES = re.compile(
     r"""\b(?:sk-(?:ant-|proj-|svcacct-)?[A-Za-z0-9_-]{16,}          # Anthropic, OpenAI
     |[rs]k_(?:live|test)_[A-Za-z0-9]{16,}                            # Stripe
@@ -20,9 +21,9 @@ _KEY_SHAPES = re.compile(
     re.VERBOSE,
 )
 _PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY|PuTTY-User-Key-File")
-_SIGNED_TOKEN = re.compile(r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}")
-_PASSWORD_IN_ADDRESS = re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s/:@]*:[^\s/@]+@", re.IGNORECASE)
-_LETTERS_AND_DIGITS = r"(?=[^\s]*\d)(?=[^\s]*[^\W\d_])"
+_SIGNED_TOKEN = re.compile(r"(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}")
+_PASSWORD_IN_ADDRESS = re.compile(r"[a-z0-9+.-]://[^\s/:@]{0,200}:[^\s/@]{1,200}@", re.IGNORECASE)
+_LETTERS_AND_DIGITS = r"(?=\S{0,100}\d)(?=\S{0,100}[^\W\d_])"
 _FORTY = re.compile(r"(?<![\w/+=])[A-Za-z0-9/+]{40}(?![\w/+=])")
 
 # "is", ":", "=" or "changed to", and "for the router" and the like may stand before it.
@@ -53,7 +54,8 @@ _BACKUP_CODES = re.compile(
     rf"\b(?:backup|recovery)\s+codes?(?:{_TOLD}|\s+){_LETTERS_AND_DIGITS}\S{{6,}}", re.IGNORECASE | re.VERBOSE
 )
 _LOGIN = re.compile(
-    rf"\b(?:login|credentials)\b\W+(?:are\W+)?\S+\s*[/:]\s*{_LETTERS_AND_DIGITS}\S{{6,}}", re.IGNORECASE
+    rf"\b(?:login|credentials)\b\W{{1,9}}(?:are\W{{1,9}})?\S{{1,100}}\s?[/:]\s?{_LETTERS_AND_DIGITS}\S{{6,}}",
+    re.IGNORECASE,
 )
 _PHRASE = re.compile(
     r"(?:seed|recovery|mnemonic|wallet|backup)\s*(?:phrase|words?|seed)\b\W*(?:(?:is|are)\b\W*)?(?:[a-z]{3,8}\W+){11,23}[a-z]{3,8}",
@@ -61,7 +63,7 @@ _PHRASE = re.compile(
 )
 _PASSPORT = re.compile(
     rf"""\b(?:passport|driver'?s\ licen[cs]e|identity\ card)\s*(?:number|no\.?|nr\.?)?(?:{_TOLD}|\s+)
-    (?=(?:[A-Z]*\d){{4}})[A-Z0-9]{{7,12}}\b""",
+    (?=(?:[A-Z]{{0,12}}\d){{4}})[A-Z0-9]{{7,12}}\b""",
     re.IGNORECASE | re.VERBOSE,
 )
 _SOCIAL_SECURITY = re.compile(r"(?<![\d-])(?!000|666|9)\d{3}([- ])(?!00)\d{2}\1(?!0000)\d{4}(?![\d-])")
@@ -93,8 +95,9 @@ _TALK = frozenset(
 
 def find_secret(text: str) -> str | None:
     """What kind of secret ``text`` holds ("a password"), or None."""
+    plain = _GAP.sub(lambda gap: "\n" if "\n" in gap[0] else " ", text)
     for name, holds in _TESTS:
-        if holds(text):
+        if holds(plain):
             return name
     return None
 

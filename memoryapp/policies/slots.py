@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from memoryapp.policies.likeness import essence, listed
+from memoryapp.policies.places import COUNTRIES, GERMAN_STATES, NO_PLACES, REGIONS
 from memoryapp.policies.reconciliation import normalise
 
 MAX_VALUE_WORDS = (
@@ -23,33 +24,54 @@ MAX_VALUE_CHARS = 12  # the same, in characters of scripts that have no spaces
 class _Rule:
     """``pattern`` is matched from end to end on the normalised statement; ``value`` is what it answers.
 
-    ``is_name``: the answer is written with a capital letter, where its script has them. ``is_exact``:
-    anything that is one thing is an answer. ``of_object``: the value is what the question is about, not the answer.
+    ``is_name``: every word of the answer is written with a capital letter, where its script has them. ``shape``: what
+    an answer looks like. ``sign``: what it holds. ``of_object``: the value is what the question is about, not the
+    answer.
     """
 
     slot: str
     pattern: re.Pattern[str]
     is_name: bool = False
-    is_exact: bool = False
+    shape: re.Pattern[str] | None = None
+    sign: str = ""
     of_object: bool = False
 
 
 def slot_of(statement: str) -> str:
     """The question: a key such as ``city``, or ``attitude:chines food`` for one about an object; "" for none.
 
-    A key without an object may be stored; an object is what a person said, so it stays in the statement.
+    A key without an object may be stored; an object is what a person said, so it stays in the statement. "I no longer
+    live in Lisbon" answers nothing: it denies one answer and gives no other.
     """
     said = _CLOSING.sub("", _OPENING.sub("", normalise(statement)))
     for rule in _RULES:
         found = rule.pattern.fullmatch(said)
         if found is None:
             continue
+        if "?" in statement or (rule.slot != "attitude" and essence(statement).is_negative):
+            return ""
         if rule.of_object:
             return f"{rule.slot}:{_object(found)}"
-        value = found["value"]
-        is_answer = _is_one_thing(value) if rule.is_exact else _is_plain(value)
-        return rule.slot if is_answer and (not rule.is_name or _is_capital(statement, value)) else ""
+        return _question(rule, found["value"], statement)
     return ""
+
+
+def _question(rule: _Rule, value: str, statement: str) -> str:
+    is_answer = (
+        rule.shape.fullmatch(value) if rule.shape else _is_plain(value) and not _is_compound(value, statement)
+    )
+    if not is_answer or rule.sign not in statement or (rule.is_name and not _is_capital(statement, value)):
+        return ""
+    if rule.slot == "city" and value in REGIONS:
+        return ""
+    return "country" if rule.slot == "city" and value.removeprefix("the ") in COUNTRIES else rule.slot
+
+
+def _is_compound(value: str, statement: str) -> bool:
+    """By the signs after the answer's beginning, or in all of the statement where that is spelt otherwise."""
+    written = statement[max(statement.casefold().rfind(value.split(maxsplit=1)[0]), 0) :]
+    place, _, country = written.partition(",")
+    return bool(_COMPOUND.search(place if normalise(country) in COUNTRIES | REGIONS else written))
 
 
 def synonyms(key: str) -> frozenset[str]:
@@ -67,44 +89,53 @@ def _is_plain(value: str) -> bool:
         return len(value) <= MAX_VALUE_CHARS
     words = value.split()
     begins_well = words[0] not in _NOT_FIRST or (words[0] in _ARTICLES and len(words) == 1)
-    return len(words) <= MAX_VALUE_WORDS and begins_well and _is_one_thing(value)
-
-
-def _is_one_thing(value: str) -> bool:
-    words = value.split()
-    return not _NOT_A_VALUE.intersection(words[1:] if words[0] in _ARTICLES else words)
+    is_one_thing = not _NOT_A_VALUE.intersection(words[1:] if words[0] in _ARTICLES else words)
+    return len(words) <= MAX_VALUE_WORDS and begins_well and is_one_thing
 
 
 def _is_capital(statement: str, value: str) -> bool:
-    """Whether ``value`` is written as a name: "moved to Porto" is a city, "moved to marketing" is not."""
-    first = next((word for word in value.split() if word not in _ARTICLES), value)
-    written = (word.strip("\"'“”‘’«»([{") for word in statement.split())
-    spelt = [word for word in written if normalise(word).split()[:1] == [first]]
-    return not spelt or any(not word[0].islower() for word in spelt)
+    """Whether ``value`` is a name: "moved to Porto" is a city, "moved to marketing" or "Porto as a child" is not."""
+    names = [word for word in value.split() if word not in _IN_NAMES]
+    small = {
+        part
+        for word in statement.split()
+        if (bare := word.lstrip("\"'“”‘’«»([{"))[:1].islower()
+        for part in normalise(bare).split()
+    }
+    return bool(names) and not small.intersection(names)
 
 
 def _rules() -> Iterator[_Rule]:
     for slot, patterns in _OF_THE_PERSON.items():
         for pattern in patterns:
             yield _Rule(slot, re.compile(pattern))
-    for slot, patterns in _EXACT.items():
-        for pattern in patterns:
-            yield _Rule(slot, re.compile(pattern), is_exact=True)
     for slot, patterns in _NAMED.items():
         for pattern in patterns:
             yield _Rule(slot, re.compile(pattern), is_name=True)
     for slot, patterns in _OF_OBJECTS.items():
         for pattern in patterns:
             yield _Rule(slot, re.compile(pattern), of_object=True)
-    for attribute in _ATTRIBUTES:
-        words = attribute.replace("_", " ?")
-        mine = rf"(?:my|{_USERS}) (?:new |current )?{words}"
-        yield _Rule(_canonical(attribute), re.compile(rf"{mine} (?:is|are)(?: now)? {_SHORT}"), is_exact=True)
+    for slot, patterns in _SHAPED.items():
+        for pattern in patterns:
+            yield _shaped(slot, pattern)
+    for attributes, _ in _SHAPES:
+        for attribute in attributes.split():
+            mine = rf"(?:my|{_USERS}) (?:new |current )?{attribute.replace('_', ' ?')}"
+            yield _shaped(attribute, rf"{mine} (?:is|are)(?: now)? {_SHORT}")
     for person in _PEOPLE:
-        yield _Rule(
-            f"name_of.{person}",
-            re.compile(rf"(?:my|{_USERS}) {person}(?:s name is|s called|s named| is called| is named) {_V}"),
-        )
+        mine = rf"(?:my|{_USERS}) {person}(?:s name is|s called|s named| is called| is named) {_V}"
+        yield _Rule(f"name_of.{person}", re.compile(mine), is_name=True)
+
+
+def _shaped(attribute: str, pattern: str) -> _Rule:
+    shape = next(shape for attributes, shape in _SHAPES if attribute in attributes.split())
+    return _Rule(
+        _canonical(attribute),
+        re.compile(pattern),
+        is_name=shape == _NAME,
+        shape=None if shape == _NAME else re.compile(shape),
+        sign="@" if attribute in _ADDRESSES else "",
+    )
 
 
 def _canonical(attribute: str) -> str:
@@ -121,13 +152,6 @@ _SHORT = r"(?P<value>(?:\S+ ){0,5}\S+)"
 _LANGUAGES = (
     "english|german|french|spanish|portuguese|italian|dutch|russian|chinese|mandarin|cantonese|japanese|korean|arabic|"
     "turkish|polish|swedish|danish|norwegian|finnish|greek|czech|hungarian|ukrainian|hindi|hebrew|vietnamese|thai"
-)
-
-# What people move to, capitals and all, without moving house.
-_NO_PLACES = (
-    "linux|ubuntu|debian|fedora|windows|mac|macos|android|ios|python|rust|go|java|typescript|vim|neovim|emacs|vscode|"
-    "firefox|chrome|safari|gmail|outlook|slack|notion|aws|azure|gcp|github|gitlab|kubernetes|docker|postgres|postgresql|"
-    "sales|marketing|engineering|team"
 )
 
 _OPENING = re.compile(
@@ -153,25 +177,52 @@ _NOT_A_VALUE = listed(
 )
 
 _OF_THE_PERSON = {
-    "city": [
-        rf"{_I}(?:live|lives|am living|living|reside|resides|am based|is based|based) in {_V}",
-        rf"my home is in {_V}",
-        rf"{_I}lived in (?P<value>.+?) since (?:\w+ )?(?:\d{{4}}|last \w+)",
-        rf"(?:yo )?(?:vivo|resido) en {_V}",
-        rf"(?:eu )?(?:moro|vivo|resido) em {_V}",
-        rf"jhabite (?:a|à|en|au) {_V}",
-        rf"je vis (?:a|à|en|au) {_V}",
-        rf"ich (?:wohne|lebe) (?:jetzt )?in {_V}",
-        rf"(?:io )?(?:vivo|abito) a {_V}",
-        rf"я (?:сейчас |теперь )?живу в {_V}",
-        r"我?(?:现在|目前|已经)?(?:住在|搬到|搬去|搬家到|定居在)(?:了)?(?P<value>[^的和跟与 ]+(?<![家里店舍院楼边]))",
+    "diet": [
         (
-            r"(?:私は|僕は|俺は|今は|今)*(?P<value>[^はがをでとや]+?)(?:に|へ)(?:住んでいます|住んでいる|住んでる|引っ越しました|"
-            r"引っ越した)"
+            rf"{_I}(?:(?:am|is|became|turned|went) )?(?:an? )?(?:strict )?"
+            r"(?P<value>vegetarian|vegan|pescatarian|flexitarian)"
         ),
-        r"(?:저는 |나는 |지금 )*(?P<value>\S+?)(?:에|에서) (?:살아요|살고 있어요|삽니다|살아)",
+        r"(?:yo )?soy (?P<value>vegetarian[oa]|vegan[oa])",
+        r"(?:eu )?sou (?P<value>vegetarian[oa]|vegan[oa])",
+        r"je suis (?:maintenant )?(?P<value>vegetarien(?:ne)?|végétarien(?:ne)?|vegan(?:e)?)",
+        r"ich bin (?:jetzt )?(?P<value>vegetarier(?:in)?|veganer(?:in)?|vegetarisch|vegan)",
+        r"我(?:现在)?(?:是|吃)(?P<value>素|纯素|素食者|纯素食者)(?:了)?",
     ],
+    "reply_language": [
+        (
+            r"(?:always )?(?:answer|reply|respond|write|talk|speak)(?: to)?(?: me)?(?: only| always)? in "
+            rf"(?P<value>{_LANGUAGES})"
+        ),
+        r"(?:antworte|schreib) (?:mir )?(?:immer )?auf (?P<value>(?:deutsch|\w+[iö]sch))",
+        (
+            r"(?:respondeme|respóndeme|contesta|responde)(?: siempre)? en "
+            r"(?P<value>español|\w+és|alemán|italiano|ruso|chino)"
+        ),
+        r"réponds (?:moi )?(?:toujours )?en (?P<value>\w+ais|allemand|espagnol|italien|russe|chinois)",
+        r"(?:请)?用(?P<value>中文|英文|英语|法语|日语|德语|西班牙语|粤语)(?:回答|回复)(?:我)?",
+    ],
+}
+_SHAPED = {
+    "email": [
+        rf"mi (?:correo|correo electronico|correo electrónico|email) es {_SHORT}",
+        rf"(?:o )?meu e ?mail é {_SHORT}",
+        rf"mon (?:adresse )?e ?mail est {_SHORT}",
+        rf"mon adresse (?:e ?mail|mail) est {_SHORT}",
+        rf"meine e ?mail(?: ?adresse)? (?:ist|lautet) {_SHORT}",
+        rf"la mia e ?mail è {_SHORT}",
+        rf"мо[йя] (?:email|почта|электронная почта) {_SHORT}",
+        rf"我的(?:邮箱|电子邮箱|邮箱地址|电邮|email)(?:地址)?(?:是|改成|换成)(?:了)? ?{_SHORT}",
+    ],
+    "phone": [
+        rf"我的(?:电话|手机|手机号|电话号码|手机号码)(?:是|改成|换成)(?:了)? ?{_SHORT}",
+        rf"meine (?:telefonnummer|handynummer|nummer) (?:ist|lautet) {_SHORT}",
+        rf"mi (?:telefono|teléfono|numero|número) es {_SHORT}",
+    ],
+}
+# "My name is pronounced …", "moved to marketing", "live in peace", "work for fun" are no answers.
+_NAMED = {
     "nickname": [
+        rf"{_I}(?:go by|goes by) {_V}",
         rf"(?:you can |just |you may )?call me (?!(?:mon|tues|wednes|thurs|fri|satur|sun)day){_V}",
         rf"{_I}(?:prefer|prefers) to be called {_V}",
         rf"(?:puedes )?llamame {_V}",
@@ -202,53 +253,26 @@ _OF_THE_PERSON = {
         r"(?:私の名前は|名前は)(?P<value>.+?)(?:です)?",
         r"(?:제 이름은 |내 이름은 )(?P<value>.+?)(?:입니다|이에요|예요|야)?",
     ],
-    "diet": [
-        (
-            rf"{_I}(?:(?:am|is|became|turned|went) )?(?:an? )?(?:strict )?"
-            r"(?P<value>vegetarian|vegan|pescatarian|flexitarian)"
-        ),
-        r"(?:yo )?soy (?P<value>vegetarian[oa]|vegan[oa])",
-        r"(?:eu )?sou (?P<value>vegetarian[oa]|vegan[oa])",
-        r"je suis (?:maintenant )?(?P<value>vegetarien(?:ne)?|végétarien(?:ne)?|vegan(?:e)?)",
-        r"ich bin (?:jetzt )?(?P<value>vegetarier(?:in)?|veganer(?:in)?|vegetarisch|vegan)",
-        r"我(?:现在)?(?:是|吃)(?P<value>素|纯素|素食者|纯素食者)(?:了)?",
-    ],
-    "reply_language": [
-        (
-            r"(?:always )?(?:answer|reply|respond|write|talk|speak)(?: to)?(?: me)?(?: only| always)? in "
-            rf"(?P<value>{_LANGUAGES})"
-        ),
-        r"(?:antworte|schreib) (?:mir )?(?:immer )?auf (?P<value>\w+)",
-        r"(?:respondeme|respóndeme|contesta|responde)(?: siempre)? en (?P<value>\w+)",
-        r"réponds (?:moi )?(?:toujours )?en (?P<value>\w+)",
-        r"(?:请)?用(?P<value>中文|英文|英语|法语|日语|德语|西班牙语|粤语)(?:回答|回复)(?:我)?",
-    ],
-}
-# Whatever is written there.
-_EXACT = {
-    "email": [
-        rf"mi (?:correo|correo electronico|correo electrónico|email) es {_SHORT}",
-        rf"(?:o )?meu e ?mail é {_SHORT}",
-        rf"mon (?:adresse )?e ?mail est {_SHORT}",
-        rf"mon adresse (?:e ?mail|mail) est {_SHORT}",
-        rf"meine e ?mail(?: ?adresse)? (?:ist|lautet) {_SHORT}",
-        rf"la mia e ?mail è {_SHORT}",
-        rf"мо[йя] (?:email|почта|электронная почта) {_SHORT}",
-        rf"我的(?:邮箱|电子邮箱|邮箱地址|电邮|email)(?:地址)?(?:是|改成|换成)(?:了)? ?{_SHORT}",
-    ],
-    "phone": [
-        rf"我的(?:电话|手机|手机号|电话号码|手机号码)(?:是|改成|换成)(?:了)? ?{_SHORT}",
-        rf"meine (?:telefonnummer|handynummer|nummer) (?:ist|lautet) {_SHORT}",
-        rf"mi (?:telefono|teléfono|numero|número) es {_SHORT}",
-    ],
-}
-# Verbs that take more than names: "moved to marketing", "work for fun".
-_NAMED = {
-    "nickname": [rf"{_I}(?:go by|goes by) {_V}"],
     "city": [
+        rf"{_I}(?:live|lives|am living|living|reside|resides|am based|is based|based) in {_V}",
+        rf"my home is in {_V}",
+        rf"{_I}lived in (?P<value>.+?) since (?:\w+ )?(?:\d{{4}}|last \w+)",
+        rf"(?:yo )?(?:vivo|resido) en {_V}",
+        rf"(?:eu )?(?:moro|vivo|resido) em {_V}",
+        rf"jhabite (?:a|à|en|au) {_V}",
+        rf"je vis (?:a|à|en|au) {_V}",
+        rf"ich (?:wohne|lebe) (?:jetzt )?in (?!(?:{GERMAN_STATES})\b){_V}",
+        rf"(?:io )?(?:vivo|abito) a {_V}",
+        rf"я (?:сейчас |теперь )?живу в {_V}",
+        r"我?(?:现在|目前|已经)?(?:住在|搬到|搬去|搬家到|定居在)(?:了)?(?P<value>[^的和跟与 ]+(?<![家里店舍院楼边]))",
+        (
+            r"(?:私は|僕は|俺は|今は|今)*(?P<value>[^はがをでとや]+?)(?:に|へ)(?:住んでいます|住んでいる|住んでる|引っ越しました|"
+            r"引っ越した)"
+        ),
+        r"(?:저는 |나는 |지금 )*(?P<value>\S+?)(?:에|에서) (?:살아요|살고 있어요|삽니다|살아)",
         (
             rf"{_I}(?:moved|moves|has moved|relocated)"
-            rf"(?: house)?(?: from (?:\w+ ){{1,3}}?)? ?to (?!(?:{_NO_PLACES})\b)(?P<value>\D+?)"
+            rf"(?: house)?(?: from (?:\w+ ){{1,3}}?)? ?to (?!(?:{NO_PLACES})\b)(?P<value>\D+?)"
             r"(?: yesterday| today| recently| (?:last|this) (?:week|weekend|month)| \w+ (?:days?|weeks?) ago)?"
         ),
         rf"me (?:he mudado|mude|mudé) a {_V}",
@@ -265,7 +289,7 @@ _NAMED = {
         rf"{_I}(?:am )?employed (?:at|by) {_V}",
         rf"{_I}started (?:working |a (?:new )?(?:job|position) )?at {_V}",
         rf"{_I}worked (?:at|for) (?P<value>.+?) since (?:\w+ )?(?:\d{{4}}|last \w+)",
-        rf"my (?:new |current )?employer is {_V}",
+        rf"(?:my|{_USERS}) (?:new |current )?employer is {_V}",
         rf"(?:yo )?trabajo para {_V}",
         rf"je travaille (?:maintenant )?(?:chez|pour) {_V}",
         rf"ich arbeite (?:jetzt )?(?:bei|fur|für) {_V}",
@@ -303,13 +327,36 @@ _OF_OBJECTS = {
         rf"(?:{_USERS}) (?:favourite|favorite) (?P<value>.+?) (?:is|are) .+",
     ],
 }
-# As keys are written; between the words of one a person writes a space, or none.
-_ATTRIBUTES = (
-    "email", "e_mail", "email_address", "work_email", "private_email", "phone", "phone_number", "mobile_number",
-    "address", "home_address", "work_address", "postcode", "zip_code", "shoe_size", "shirt_size", "time_zone",
-    "native_language", "mother_tongue", "birthday", "date_of_birth", "job_title", "employer", "blood_type", "username",
-    "weight", "height", "home_town", "marital_status", "licence_plate", "license_plate", "emergency_contact",
-)  # fmt: skip
+# What an answer looks like, and to which attributes: as keys are written; between the words of one a person writes a
+# space, or none. "My phone is broken" and "my address is private" are no answers.
+_NAME = "a name"
+_UNITS = r"[kc]?m|mm|kgs?|kilos?|kilograms?|lbs?|pounds?|stones?|met(?:er|re)s?|feet|foot|ft|in|inch(?:es)?"
+_ZONES = (
+    r"(?:africa|america|asia|atlantic|australia|europe|indian|pacific) \S+(?: \S+)?|(?:utc|gmt)(?: ?[+-]?\d.*)?"
+    r"|ces?t|e[es]?[sd]?t|[cmp][sd]t|bst|ist|jst|kst|wet|msk"
+    r"|(?:central european|eastern|central|mountain|pacific)(?: time)?"
+)
+_NO_USERNAMES = (
+    "broken|private|wrong|taken|secret|hidden|unknown|forgotten|lost|gone|old|new|different|misspelled"
+)
+_SHAPES = (
+    ("email e_mail email_address work_email private_email", r"\S+(?: \S+){0,5}"),
+    ("phone phone_number mobile_number", r"\+?\d[\d -]{3,}"),
+    ("weight height", rf"\d\S*(?: (?:\d\S*|{_UNITS}))*"),
+    ("address home_address work_address postcode zip_code shoe_size", r".*\d.*"),
+    ("birthday date_of_birth licence_plate license_plate", r".*\d.*"),
+    ("shirt_size", r"\d+|x*[sml]|small|medium|large|extra large"),
+    ("time_zone", _ZONES),
+    ("native_language mother_tongue job_title home_town emergency_contact", _NAME),
+    ("blood_type", r"(?:ab?|b|o|0)(?: ?[+-]| pos(?:itive)?| neg(?:ative)?)?"),
+    ("username", rf"(?!(?:{_NO_USERNAMES})$)\S+"),
+    ("marital_status", r"single|engaged|married|divorced|separated|widowed"),
+)
+_ADDRESSES = listed("email e_mail email_address work_email private_email")
+# Small words inside names of people and places, in any language.
+_IN_NAMES = _ARTICLES | listed("de da do dos das di du del della den der van von of upon sur am im bei and")
+# Between two answers, or after one that is taken back: "Lisbon & Porto", "Lisbon, I wish".
+_COMPOUND = re.compile(r"[,;+/(]|\s[&–—]\s")
 _PEOPLE = (
     "wife", "husband", "partner", "spouse", "boss", "manager", "mother", "father", "girlfriend", "boyfriend",
     "landlord",

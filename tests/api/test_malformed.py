@@ -148,7 +148,7 @@ def test_a_method_that_is_not_served_is_a_problem_document(api):
     response = api.put(f"{BASE}/kinds", {}, content_type="application/json")
 
     assert_problem(response, 405, "method_not_allowed")
-    assert response["Allow"] == "GET, POST"
+    assert set(response["Allow"].split(", ")) == {"GET", "POST"}
 
 
 json_values = st.recursive(

@@ -59,6 +59,29 @@ def test_what_is_taken_back_is_in_use_no_more(alice, told, correction):
     assert live(alice) == [correction]
 
 
+@pytest.mark.parametrize(
+    ("first", "later"),
+    [
+        ("My son is called Tim.", "My son is called Tom."),
+        ("My work e-mail is anna@acme.com.", "My private e-mail is anna@home.org."),
+        ("I live in Lisbon.", "In 2015 I moved to Porto."),
+        ("My name is Alexander Meyer.", "Call me Al."),
+    ],
+)
+def test_what_holds_beside_something_known_takes_no_place(alice, first, later):
+    ask(alice, first)
+
+    ask(alice, later)
+
+    assert live(alice) == sorted([first, later])
+
+
+def test_who_only_said_what_to_be_called_is_known_by_that(alice):
+    ask(alice, "Call me Ana.")
+
+    assert "Call me Ana." in reply_to(ask(alice, "What is my name?"))
+
+
 def test_what_is_named_beside_the_right_value_is_not_kept(alice):
     ask(alice, "My dog is called Bruno.")
 

@@ -1,6 +1,7 @@
 """What the model is asked for what was said, and how little of its answer is believed."""
 
 import json
+from datetime import timedelta
 
 import pytest
 
@@ -298,3 +299,57 @@ class TestRequest:
 
         assert model.calls == []
         assert live(conversation.user) == ["I live in Porto."]
+
+
+class TestRules:
+    @pytest.fixture(autouse=True)
+    def _alone(self, configure):
+        configure(ANTHROPIC_API_KEY="", ANTHROPIC_BASE_URL="", STRATA_EXTRACTION_DELAY_S="0")
+
+    def test_what_one_sentence_says_is_kept_one_by_one_each_with_its_quote(self, conversation):
+        say(conversation, "By the way, I live in Lisbon with my wife Ana and our dog Bruno.")
+
+        extract_conversation(str(conversation.id))
+
+        kept = Memory.objects.order_by("key").values_list("key", "quote", "origin")
+        assert list(kept) == [
+            ("city", "I live in Lisbon", Origin.USER_TYPED),
+            ("family.wife.name", "my wife Ana", Origin.USER_TYPED),
+            ("pet.dog.name.bruno", "our dog Bruno.", Origin.USER_TYPED),
+        ]
+
+    def test_of_one_message_as_many_are_kept_as_a_turn_may_keep(self, conversation, configure):
+        configure(STRATA_MEMORIES_PER_TURN="15")
+        say(conversation, " ".join(f"I like fruit{n}." for n in range(26)))
+
+        extract_conversation(str(conversation.id))
+
+        assert len(live(conversation.user)) == 15
+
+    def test_what_happens_on_two_days_is_learned_with_a_day_each(self, conversation):
+        say(conversation, "Yesterday we adopted a puppy and tomorrow I have a dentist appointment at 9.")
+
+        extract_conversation(str(conversation.id))
+
+        adopted, dentist = Memory.objects.order_by("happened_at")
+        assert "puppy" in adopted.statement
+        assert "dentist" in dentist.statement
+        assert adopted.happened_at < adopted.said_at < dentist.happened_at
+
+    def test_what_happened_yesterday_is_learned_with_its_day(self, conversation):
+        say(conversation, "Yesterday I ran my first marathon.")
+
+        extract_conversation(str(conversation.id))
+
+        memory = Memory.objects.get()
+        assert memory.statement == "Yesterday I ran my first marathon."
+        assert memory.happened_at is not None
+        assert timedelta(0) < memory.said_at - memory.happened_at <= timedelta(days=2)
+
+    def test_what_is_taken_back_is_in_use_no_more(self, conversation):
+        remember(conversation.user, "I work at Siemens.", kind="identity", key="employer")
+        say(conversation, "I don't work at Siemens any more.")
+
+        extract_conversation(str(conversation.id))
+
+        assert live(conversation.user) == ["I don't work at Siemens any more."]

@@ -163,6 +163,7 @@ def test_several_statements_are_parallel_calls_with_ids_of_their_own():
         ({"outcome": "reinforced"}, "I already knew that you live in Porto."),
         ({"outcome": "superseded"}, "Updated: you live in Porto."),
         ({"outcome": "refused", "message": "Too long."}, "I did not keep that. Too long."),
+        ({"outcome": "added", "statement": "My wife Ana."}, 'I\'ll remember: "My wife Ana."'),
         ({"outcome": "added", "statement": "Lives in Porto."}, 'I\'ll remember: "Lives in Porto."'),
         ("Remembered.", "Remembered."),
     ],
@@ -199,6 +200,35 @@ def test_confirmations_of_several_statements_are_a_list():
     reply = Tools().run(said("I'm 34 and my dog is called Rex."))
 
     assert reply == "- I'll remember that you're 34.\n- I'll remember that your dog is called Rex."
+
+
+@pytest.mark.parametrize(
+    ("stated", "said_of_the_rest"),
+    [
+        (12, None),
+        (20, "These are the first 12; the rest is read in a moment."),
+        (26, "These are the first 12; the next 8 are read in a moment."),
+    ],
+)
+def test_what_a_reply_has_no_room_for_is_said_to_be_read_later(stated, said_of_the_rest):
+    words = " ".join(f"I like fruit{n}." for n in range(stated))
+
+    _, *after = Tools().run(said(words)).split("\n\n")
+
+    assert after == ([said_of_the_rest] if said_of_the_rest else [])
+
+
+def test_a_correction_takes_the_place_of_the_only_one_that_was_recalled():
+    bruno, rex = {"statement": "My dog is called Bruno."}, {"statement": "My dog is called Rex."}
+    words = "No, that's wrong: my dog is called Bono."
+
+    keys = [
+        use.input["key"]
+        for recalled in ([bruno], [bruno, rex], [])
+        for use in reply_to(said(words, *recalled)).tool_uses
+    ]
+
+    assert keys == ["pet.dog.name.bruno", "pet.dog.name.bono", "pet.dog.name.bono"]
 
 
 def test_statement_about_both_is_quoted_rather_than_turned_round():
@@ -288,6 +318,29 @@ def test_what_another_person_said_is_theirs():
 )
 def test_neither_an_earlier_reply_nor_a_question_is_an_answer(message):
     assert "I know nothing about that" in Tools().run(said("Where did we ride our bikes?", message))
+
+
+def test_what_recall_found_is_shown_with_doubt_rather_than_denied():
+    reply = Tools().run(said("¿Dónde montamos en bicicleta?", NAME, BIKE))
+
+    assert reply == 'This may be it: You told me on 30 June 2026: "We rode our bikes along the Danube."'
+
+
+def test_several_things_that_recall_found_are_shown_best_first():
+    lake = {**TEA, "statement": "I swam in the lake.", "confidence": 0.45}
+    reply = Tools().run(said("我们在哪里骑车？", BIKE, lake))
+
+    assert reply.startswith("One of these may be it:")
+    assert reply.index("lake") < reply.index("Danube")
+
+
+def test_of_several_questions_the_one_without_an_answer_gets_what_no_other_was_given():
+    reply = Tools().run(said("What do I drink? Which river is it?", TEA, BIKE))
+
+    assert reply.split("\n\n") == [
+        'You told me on 30 November 2026: "I only drink green tea, never coffee."',
+        'This may be it: You told me on 30 June 2026: "We rode our bikes along the Danube."',
+    ]
 
 
 def test_always_included_memory_is_not_spouted():
@@ -507,16 +560,71 @@ def test_small_talk_is_short(words):
     assert 0 < len(reply_to(said(words)).text) < 200
 
 
-def test_fallback_is_long_once_and_then_short():
+def test_fallback_is_in_full_once_in_a_conversation_and_then_a_line():
     first = reply_to(said("The sky is blue.")).text
     second = reply_to(said("The sky is blue."), answered(first), said("The sea too.")).text
-    third = reply_to(answered(second), said("And the plums.")).text
-    fresh = reply_to(answered("You're welcome."), said("And the plums.")).text
+    later = reply_to(answered(first), answered("You're welcome."), said("And the plums.")).text
+    shortened = reply_to(answered(second), said("And the plums.")).text
+    elsewhere = reply_to(answered("You're welcome."), said("And the plums.")).text
 
     assert "ANTHROPIC_API_KEY" in first
-    assert len(second) < len(first) / 2
-    assert third == second
-    assert fresh == first
+    assert "\n" not in second
+    assert second == later == shortened
+    assert elsewhere == first
+
+
+def test_that_it_learns_from_english_alone_is_said_once_where_that_is_why():
+    english = reply_to(said("The sky is blue.")).text
+    first = reply_to(answered(english), said("Soy alérgica a las nueces y vivo en Lisboa.")).text
+    second = reply_to(answered(english), answered(first), said("我住在里斯本。")).text
+
+    assert "from English alone" not in english
+    assert first.count("from English alone") == 1
+    assert "from English alone" not in second
+
+
+OLIVES = {
+    "id": "0190c5b2-7d4e-7a55-8f00-5a5f6c2f4c11",
+    "kind": "preference",
+    "statement": "I love olives.",
+    "origin": "user_typed",
+    "said_on": "2026-11-30",
+    "confidence": 0.7,
+}
+
+
+def test_a_fact_that_is_to_be_forgotten_is_named_with_the_page_that_has_the_button():
+    reply = reply_to(said("Forget that I love olives", NAME, OLIVES)).text
+
+    assert f'"I love olives." has its *Forget* button on [its page](/memory/facts/{OLIVES["id"]}/)' in reply
+    assert "Ana" not in reply
+    assert "I changed nothing" in reply
+
+
+def test_what_is_to_be_forgotten_and_was_not_recalled_can_be_searched_for():
+    reply = reply_to(said("Please forget what I said about olives.", NAME)).text
+
+    assert "(/memory/facts/?q=olives)" in reply
+
+
+def test_where_several_facts_may_be_meant_each_has_its_page():
+    other = {
+        **OLIVES,
+        "id": OLIVES["id"].replace("0190", "0191"),
+        "statement": "Olives from Crete are my favourite.",
+    }
+
+    reply = reply_to(said("Forget my olives", OLIVES, other)).text
+
+    assert all(f'- "{item["statement"]}"' in reply for item in (OLIVES, other))
+    assert all(f"(/memory/facts/{item['id']}/)" in reply for item in (OLIVES, other))
+
+
+def test_an_id_that_is_none_is_in_no_address():
+    reply = reply_to(said("Forget that I love olives", {**OLIVES, "id": "x)[y](/memory"})).text
+
+    assert "x)[y]" not in reply
+    assert "(/memory/facts/?q=olives)" in reply
 
 
 @pytest.mark.parametrize(

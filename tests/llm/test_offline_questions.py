@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from memoryapp.llm.offline.arithmetic import find_sum
 from memoryapp.llm.offline.prompt import Recalled
-from memoryapp.llm.offline.questions import ANSWERS_SHOWN, Questions, find_questions, pertinent
+from memoryapp.llm.offline.questions import ANSWERS_SHOWN, Questions, closest, find_questions, pertinent
 
 NAME = Recalled("My name is Ana.", kind="identity")
 ALLERGY = Recalled("I'm allergic to peanuts.", kind="constraint")
@@ -47,6 +47,69 @@ EVERYTHING = (NAME, ALLERGY, DOG, WIFE, HOME, JOB, TEA, PIZZA, INVOICE, DENTIST)
 )
 def test_the_memory_that_answers_is_found(question, expected):
     assert pertinent(question, EVERYTHING) == [expected]
+
+
+HOUSEHOLD = Recalled("I live in Lisbon with my wife Ana.", kind="identity")
+EMPLOYER = Recalled("I work at Siemens.", kind="identity")
+CHILD = Recalled("My daughter Clara was born on 3 May 2019.", kind="identity")
+SHOES = Recalled("My shoe size is 42.", kind="identity")
+OWN = (ALLERGY, HOUSEHOLD, EMPLOYER, CHILD)
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("What food could make me ill?", ALLERGY),
+        ("Could a dish make me sick?", ALLERGY),
+        ("Where is my home?", HOUSEHOLD),
+        ("Which town is my house in?", HOUSEHOLD),
+        ("Which company pays my salary?", EMPLOYER),
+        ("When was my girl born?", CHILD),
+        ("What do I do for a living?", EMPLOYER),
+        ("Do I have kids?", CHILD),
+        ("What vehicle do I drive?", Recalled("My car is a red Fiat.")),
+        ("How old is my son?", Recalled("My son is 7.")),
+        ("How old am I?", Recalled("I'm 34.")),
+    ],
+)
+def test_a_fact_that_is_always_given_answers_in_near_words(question, expected):
+    given = dict.fromkeys((*OWN, SHOES, expected))
+
+    assert pertinent(question, list(given)) == [expected]
+
+
+def test_a_fact_that_is_always_given_was_found_for_no_question():
+    assert closest("What is the capital of France?", OWN) == []
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        Recalled("Invoice 1041 is paid.", confidence=0.9),
+        Recalled("My wife paid the invoice.", confidence=0.9),
+        Recalled("Your son's invoice is 1042.", confidence=0.9, said_by="assistant"),
+        Recalled("Is my son's invoice 1042 paid?", confidence=0.9),
+    ],
+    ids=["another number", "another person", "an earlier reply", "an earlier question"],
+)
+def test_what_is_no_answer_is_not_the_closest(item):
+    assert closest("Did my son pay invoice 1042?", [item]) == []
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "¿Dónde vivo?",
+        "donde vivo",
+        "Wo wohne ich?",
+        "wo wohne ich",
+        "我住在哪里？",
+        "我叫什么名字",
+        "où j'habite",
+    ],
+)
+def test_a_question_in_another_language_is_one(message):
+    assert find_questions(message).about_memory == (message,)
 
 
 @pytest.mark.parametrize(

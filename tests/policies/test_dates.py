@@ -66,6 +66,18 @@ SAID_ON = date(2026, 11, 18)
         ("Ayer me mudé", "2026-11-17"),
         ("昨天我搬到了上海", "2026-11-17"),
         ("明日は試験です", "2026-11-19"),
+        ("I quit half a year ago", "2026-05-18"),
+        ("We move in half a year", "2027-05-18"),
+        ("I quit one year ago", "2025-11-18"),
+        ("The fair is a week from Friday", "2026-11-27"),
+        ("Due two weeks from tomorrow", "2026-12-03"),
+        ("Last year on 3 May I married", "2025-05-03"),
+        ("Last year in May I married", "2025-05-01"),
+        ("Next year in March we go to Rome", "2027-03-01"),
+        ("The party is on Friday, 3 December 2027", "2027-12-03"),
+        ("Our son was born last Friday", "2026-11-13"),
+        ("I was there from 3 May to 5 May", "2026-05-03"),
+        ("Yesterday, on Tuesday, I fell", "2026-11-17"),
     ],
 )
 def test_a_date_is_read(text, day):
@@ -88,6 +100,14 @@ def test_a_date_is_read(text, day):
         "I always take the train on Monday",
         "Hier wohne ich.",
         "I was there in 3000 years",
+        "I was born on 3 May.",
+        "My son was born in May",
+        "I love Black Friday.",
+        "I love Friday",
+        "My dog is called Friday",
+        "It was a Friday",
+        "It was built on 3 May 1890",
+        "It was built on 3 May 1066",
         "",
     ],
 )
@@ -120,10 +140,16 @@ def test_the_day_is_one_of_the_users_zone(time_zone, midnight):
     assert moment.tzinfo == UTC
 
 
-def test_of_several_dates_the_first_counts():
-    text = "I moved on 3 May 2024, and last week I moved again."
-
-    assert dates.day_meant(text, said_on=SAID_ON) == date(2024, 5, 3)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I moved on 3 May 2024, and last week I moved again.",
+        "Yesterday I booked a flight for 3 May",
+        "I moved here in 2019 and left in 2021",
+    ],
+)
+def test_a_statement_about_two_days_is_left_undated(text):
+    assert dates.day_meant(text, said_on=SAID_ON) is None
 
 
 WORDS = st.sampled_from(
@@ -154,3 +180,31 @@ def test_no_text_raises_and_what_is_read_lies_within_a_life(text, said_on):
     day = dates.day_meant(text, said_on=said_on)
 
     assert day is None or abs(day.year - said_on.year) <= 120
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "after"),
+    [
+        ("I worked at Acme from 2019 to 2020", 2019, 2021),
+        ("I worked at Acme 2019–20.", 2019, 2021),
+        ("Between 2019 and 2021 I lived in Faro", 2019, 2022),
+        ("At Acme, 2019-2019", 2019, 2020),
+    ],
+)
+def test_a_span_of_years_ends_with_its_last_one(text, first, after):
+    assert dates.years_held(text) == (date(first, 1, 1), date(after, 1, 1))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Since 2019",
+        "In 2019 and 2023",
+        "On 2019-05-12",
+        "In 2010-12",
+        "From 2020 to 2019",
+        "Call 1-2019-2020-33",
+    ],
+)
+def test_what_is_no_span_of_years_is_none(text):
+    assert dates.years_held(text) is None

@@ -15,7 +15,7 @@ LISBON, STATEMENT = UUID(int=1), UUID(int=2)
 
 origins = st.sampled_from(Origin)
 # Letters, marks, symbols and punctuation of everywhere, with the awkward ones often.
-texts = st.text() | st.text(alphabet="aAbİıſßﬁ'’ʼ-−#+.,!?%5 \u0301\u0345\u034f\u200d\ufe0f\u115fʹŉǰΐͅ가각")
+texts = st.text() | st.text(alphabet="aAbİıſßﬁ'’ʼ-−#+.,!?%5 \u0301\u0345\u034f\u200d\ufe0f\u115fʹŉǰΐͅ가각⁵²½^")
 
 
 @given(texts)
@@ -43,6 +43,9 @@ def test_case_and_surrounding_punctuation_do_not_matter(text):
         ("I ❤️ tea", "I ❤ tea"),
         ("soft\u00adware", "software"),
         ("tea\u200b time", "tea time"),
+        ("x²", "x^2"),
+        ("I have 2.", "I have 2"),
+        ("in 2019, 2020", "in 2019 2020"),
     ],
 )
 def test_these_are_one_statement(one, other):
@@ -65,6 +68,14 @@ def test_these_are_one_statement(one, other):
         ("I pay 20% more", "I pay 20 more"),
         ("it costs $5", "it costs €5"),
         ("I ❤ tea", "I 💔 tea"),
+        ("10⁵", "105"),
+        ("x² = 4", "x2 = 4"),
+        ("10⁻⁵", "10⁵"),
+        ("1½ cups", "11/2 cups"),
+        ("1.500", "1,500"),
+        ("1.5 mg", "15 mg"),
+        (".5 mg", "5 mg"),
+        ("I am 5'11", "I am 511"),
         ("李雷", "韩梅梅"),
         ("я люблю чай", "я люблю кофе"),
         ("أحب الشاي", "أحب القهوة"),

@@ -1,6 +1,8 @@
 """When two statements are the same, when they cannot both hold, and that in doubt they stay two."""
 
 import json
+import time
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -114,10 +116,136 @@ def test_a_slot_without_an_object_is_a_key_that_may_be_stored(text):
         "叫我起床",
         "我叫了外卖",
         "她住在上海",
+        "My address is private",
+        "My phone is an iPhone 15",
+        "My email is broken",
+        "My time zone is annoying",
+        "My username is private",
+        "My job title is misleading",
+        "I live in student accommodation",
+        "I live in London, Paris",
+        "I live in Europe",
+        "I moved to Porto ten years ago",
+        "I moved to Obsidian",
+        "I live in Porto in my mind",
+        "I live in Porto, said Anna",
+        "I live in Porto?",
+        "I live in Porto from 2019 to 2020",
+        "My name is misspelled on my passport",
+        "Ich lebe in Angst",
+        "Antworte mir auf Papier",
+        "I don't work at Globex any more",
+        "My name isn't Ana",
+        "My name is not Ana",
     ],
 )
 def test_what_is_compound_past_planned_or_has_many_answers_takes_no_ones_place(statement):
     assert slot_of(statement) == ""
+
+
+@pytest.mark.parametrize(
+    ("statement", "slot"),
+    [
+        ("I live in Rio de Janeiro", "city"),
+        ("I live in Lisbon, Portugal", "city"),
+        ("I live in Germany", "country"),
+        ("I work at the United Nations", "employer"),
+        ("My phone is 415-555-2671", "phone"),
+        ("My weight is 80.5 kg", "weight"),
+        ("My time zone is UTC+2", "time_zone"),
+        ("My blood type is O negative", "blood_type"),
+        ("My username is anna84", "username"),
+        ("My birthday is 4 May", "birthday"),
+        ("My address is Rua Nova 12", "address"),
+        ("My native language is German", "native_language"),
+        ("You can call me Al", "nickname"),
+    ],
+)
+def test_a_plain_answer_is_seen_as_one(statement, slot):
+    assert slot_of(statement) == slot
+
+
+APART = [
+    ("I drink after I drive", "I drive after I drink"),
+    ("I feed Anna and Bert feeds me", "I feed Bert and Anna feeds me"),
+    ("I like my boss", "I don't like bosses"),
+    ("My older sister lives in Porto", "My older sisters live in Porto"),
+    ("I like my city", "I like city"),
+    ("I walk Anna's dog", "I walk Anna's dogs"),
+    ("I like building", "I like builds"),
+    ("My cat is ill", "My cat Nie is ill"),
+    ("I eat fish", "I don't just eat fish"),
+    ("I work at Acme", "I don't work at Globex any more"),
+    ("My name is Anna", "My name isn't Ana"),
+    ("x² = 4", "x2 = 4"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), APART)
+def test_what_differs_by_little_that_matters_stays_two(one, other):
+    assert relation(other, one) == relation(one, other) == Relation.APART
+
+
+RIVALS = [
+    ("Ich fliege im Mai nach Rom", "Ich fliege im Mai nicht nach Rom"),
+    ("Eu trabalho no hospital", "Eu não trabalho no hospital"),
+    ("Always answer in German.", "Never answer in German."),
+    ("I live in Berlin", "I no longer live in Berlin"),
+    ("My name is Ana", "My name isn't Ana"),
+    ("I live in Germany", "I live in France"),
+    ("My mother eats meat", "My mother doesn't eat meat any more"),
+    ("I am a doctor", "I am NOT a doctor"),
+]
+
+
+@pytest.mark.parametrize(("former", "new"), RIVALS)
+def test_a_denial_and_a_change_are_rivals(former, new):
+    assert relation(new, former) == Relation.RIVAL
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+@pytest.mark.parametrize(
+    "thing",
+    [
+        "Straßenmusik",
+        "İskender",
+        "O'Reilly",
+        "rock'n'roll",
+        "women",
+        "Go",
+        "Käsespätzle",
+        "ﬁsh",
+        "кофе",
+        "glass",
+    ],
+)
+def test_what_is_loved_and_hated_is_found_however_it_is_spelt(thing, form):
+    former, new = f"I love {thing}", unicodedata.normalize(form, f"I hate {thing}")
+
+    assert relation(new, former) == Relation.RIVAL
+    assert any(part in former.lower() for part in anchors(new))
+
+
+def test_a_part_of_an_endless_word_is_found_at_once():
+    started = time.perf_counter()
+
+    anchors("I hate " + "x’y" * 3_000)
+
+    assert time.perf_counter() - started < 2
+
+
+@pytest.mark.parametrize(
+    ("former", "new"),
+    [
+        ("I love Straßenmusik", "I hate Strassenmusik"),
+        ("I love ﬁsh", "I hate fish"),
+        ("I like wives", "I hate wife"),
+    ],
+)
+def test_a_ligature_or_an_irregular_plural_does_not_hide_the_thing(former, new):
+    assert relation(new, former) == Relation.RIVAL
+    assert any(part in former.lower() for part in anchors(new))
+    assert any(part in new.lower() for part in anchors(former))
 
 
 @pytest.mark.parametrize(

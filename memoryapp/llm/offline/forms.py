@@ -5,7 +5,9 @@ are templates over the pattern's named groups; a form has a key only where a per
 so that a later statement replaces the earlier one.
 """
 
+from memoryapp.llm.offline.denials import CORRECTIONS, DENIALS
 from memoryapp.llm.offline.life import FAMILY, LIFE
+from memoryapp.llm.offline.particulars import ATTRIBUTE_FORMS, CONTACT_FORMS
 from memoryapp.llm.offline.vocabulary import (
     ACQUAINTANCE,
     CALLED,
@@ -13,22 +15,29 @@ from memoryapp.llm.offline.vocabulary import (
     CHANNEL,
     DATED,
     DEMONYM,
+    DIET,
     DOCUMENT,
     EAT,
     EVENT,
     HABIT,
     INSTRUCTION,
     JOB,
+    MILESTONE,
     NAME,
     NO_POINTER,
+    NOT_A_HOME,
     NOT_A_NAME,
     NOT_A_PLACE,
     NUMBER,
     OBJECT,
+    ON_A_DAY,
+    ONLY_ONE,
     PET,
     PLACE_TAIL,
     RELATIVE,
+    SICKNESS,
     STATUS,
+    SUPERIOR,
     TAIL,
     WHEN,
     either,
@@ -43,13 +52,8 @@ _NEVER = "(?:don't|do not|can't|cannot|can not|never|no longer|must not|mustn't)
 _LIKES = "(?:like|love|enjoy|adore|hate|dislike|detest|loathe)"
 # "The sea" is a taste, "the theme of love" is something just talked about.
 _NOT_THIS_ONE = r"(?!the (?-i:[a-z])\S* )"
+_INSTEAD = "(?: instead(?: of .+)?| from now on| and not .+)?"
 _STANDING = "(?:From now on|Going forward|In (?:the )?future)"
-_ATTRIBUTES = either(
-    "nickname,pronouns,shoe size,clothing size,dress size,height,blood type,star sign,surname,last name,"
-    "middle name,mother tongue,native language,nationality,job,profession,occupation,employer,home "
-    "?town,home address,address,post(?:al)? ?code,zip ?code,car,bike,customer number,membership number,"
-    "number plate,licen[cs]e plate,anniversary"
-)
 
 
 _IDENTITY = (
@@ -58,34 +62,38 @@ _IDENTITY = (
         rf"My (?:full |first |real )?name(?:'s| is) {NOT_A_NAME}(?:{NAME}|[^\W\d_]+(?<!able)(?<!ant)){TAIL}",
         "name",
     ),
-    form("identity", rf"(?:You (?:can|may|should) )?(?:just )?call me {NOT_A_NAME}{NAME}{TAIL}", "name"),
     form(
         "identity",
-        rf"(?:I go by|(?:People|(?:My )?friends|Everyone) calls? me) {NOT_A_NAME}{NAME}{TAIL}",
+        rf"(?:You (?:can|may|should) )?(?:just )?call me {NOT_A_NAME}{NAME} instead of .+",
         "name",
     ),
     form(
         "identity",
-        rf"My (?P<attribute>{_ATTRIBUTES})(?:'s| is| are) (?!(?:not|too|so|very|at|broken|gone|wrong"
-        rf"|different|unknown|private|hard|\w+ing)\b){OBJECT}",
-        "{attribute}",
+        rf"(?:You (?:can|may|should) )?(?:just )?call me {NOT_A_NAME}{NAME}{_INSTEAD}{TAIL}",
+        "nickname",
     ),
+    form(
+        "identity",
+        rf"(?:I go by|(?:People|(?:My )?friends|Everyone) calls? me) {NOT_A_NAME}{NAME}{TAIL}",
+        "nickname",
+    ),
+    *ATTRIBUTE_FORMS,
     form("identity", rf"I(?: was|'m| am) born (?:on |in )?(?:the )?(?=.*\d)(?=.*{DATED}).+", "birthday"),
     form(
         "identity",
-        rf"My (?:birthday|date of birth)(?:'s| is) (?!not\b|in \d+ |soon|coming)(?=.*{DATED}).+",
+        rf"My (?:birthday|date of birth)(?:'s| is) (?!not?\b|in \d+ |soon|coming)(?=.*{DATED}).+",
         "birthday",
     ),
     form("identity", rf"I was born (?:and raised )?in {NAME}{TAIL}", "birthplace"),
-    form("identity", rf"{_I_AM}\d{{1,3}}(?: years old)?", "age"),
+    form("identity", rf"{_I_AM}(?:\d{{1,2}}|1[01]\d)(?: years old)?", "age"),
     form("identity", rf"{_I_AM}(?:half[- ])?{DEMONYM}", "nationality"),
     form(
         "identity",
         rf"I(?:'m| am| come| originally come| am originally) from (?:the )?{NAME}{PLACE_TAIL}",
         "origin",
     ),
-    form("identity", rf"I {_ADVERBS}(?:live|reside|no longer live) in (?:the )?{NAME}{PLACE_TAIL}", "city"),
-    form("identity", rf"{_I_AM}(?:living|based) in (?:the )?{NAME}{PLACE_TAIL}", "city"),
+    form("identity", rf"I {_ADVERBS}(?:live|reside) in {NOT_A_HOME}(?:the )?{NAME}{PLACE_TAIL}", "city"),
+    form("identity", rf"{_I_AM}(?:living|based) in {NOT_A_HOME}(?:the )?{NAME}{PLACE_TAIL}", "city"),
     form(
         "identity",
         rf"(?:(?:Last \w+|Yesterday|Today|In \w+),? )?I(?:'ve| have)? (?:just |recently |now )?moved "
@@ -93,7 +101,7 @@ _IDENTITY = (
         "city",
     ),
     form("identity", r"I live (?:alone|(?:together )?with my .+)", "household"),
-    form("identity", r"My time ?zone(?:'s| is) (?!not\b).+", "time_zone"),
+    form("identity", r"My time ?zone(?:'s| is) (?!not?\b).+", "time_zone"),
     form(
         "identity",
         r"I(?:'m| am) (?:in|on) (?:the )?(?:(?:UTC|GMT) ?[+-]?\d{1,2}(?::\d\d)?|(?-i:[A-Z]{2,4}T|UTC"
@@ -102,16 +110,18 @@ _IDENTITY = (
     ),
     form(
         "identity",
-        rf"I {_ADVERBS}(?:work|no longer work) (?:at|for) (?!the (?:moment|same|time))(?:(?:an?|the) "
+        rf"I {_ADVERBS}work (?:at|for) (?!the (?:moment|same|time))(?:(?:an?|the) "
         rf"[\w-].*|{CAPITAL}(?: .+)?){TAIL}",
         "employer",
     ),
     form(
         "identity",
-        rf"I(?:'ve| have)? (?:just |recently )?(?:joined|started (?:working |a (?:new )?job )?at) "
+        rf"I(?:'ve| have)? (?:just |recently )?started (?:working |a (?:new )?job )?at "
         rf"{NAME}{PLACE_TAIL}",
         "employer",
     ),
+    # A club, a course or an employer.
+    form("identity", rf"I(?:'ve| have)? (?:just |recently )?joined {NAME}{PLACE_TAIL}"),
     form("identity", rf"I {_ADVERBS}work as (?:an?|the) .+", "occupation"),
     form(
         "identity",
@@ -128,22 +138,39 @@ _IDENTITY = (
     form("identity", rf"I(?: {_ADVERBS}(?:study|major in)|(?:'m| am) studying) (?:at )?{OBJECT}", "studies"),
     form(
         "identity",
-        rf"(?:My|Our) (?P<relative>{RELATIVE}(?= is|{CALLED})|{ACQUAINTANCE}(?={CALLED}))(?:{CALLED}| "
+        rf"(?:My|Our) (?P<relative>{ONLY_ONE}(?= is|{CALLED})|{SUPERIOR}(?={CALLED}))(?:{CALLED}| "
         rf"is) {NOT_A_NAME}(?!{DEMONYM}$){NAME}{TAIL}",
         "family.{relative}.name",
+    ),
+    # Of whom there may be several, the key names the one: a second son takes no other's place.
+    form(
+        "identity",
+        rf"(?:My|Our) (?P<relative>{RELATIVE}(?= is|{CALLED})|{ACQUAINTANCE}(?={CALLED}))(?:{CALLED}| "
+        rf"is) {NOT_A_NAME}(?!{DEMONYM}$)(?P<who>{NAME}){TAIL}",
+        "family.{relative}.name.{who}",
     ),
     # "My older sister" says that there is another.
     form("identity", rf"(?:My|Our) (?:\w+er|little|big|\w+est) {RELATIVE}{CALLED} {NAME}{TAIL}"),
     form("identity", rf"(?:My|Our) (?:{RELATIVE}|{ACQUAINTANCE})'s birthday is (?!not\b)(?=.*{DATED}).+"),
+    # "My wife Ana" on its own, cut out of a sentence. Of sisters, sons and friends there may be several.
+    form(
+        "identity", rf"(?:My|Our) (?P<relative>{ONLY_ONE}) {NOT_A_NAME}{NAME}{TAIL}", "family.{relative}.name"
+    ),
+    form("identity", rf"(?:My|Our) {RELATIVE} {NOT_A_NAME}{NAME}{TAIL}"),
+    form("identity", rf"(?:My|Our) (?P<pet>{PET}) {NOT_A_NAME}(?P<who>{NAME}){TAIL}", "pet.{pet}.name.{who}"),
     form("identity", rf"I(?:'m| am) (?:married|engaged) to {NAME}{TAIL}", "family.spouse.name"),
     form(
-        "identity", rf"(?:My|Our) (?P<pet>{PET})(?:{CALLED}| is) {NOT_A_NAME}{NAME}{TAIL}", "pet.{pet}.name"
+        "identity",
+        rf"(?:My|Our) (?P<pet>{PET})(?:{CALLED}| is) {NOT_A_NAME}(?P<who>{NAME}){TAIL}",
+        "pet.{pet}.name.{who}",
     ),
     form(
         "identity", rf"{_WE_HAVE} (?:another|an? (?:second|third|other)) (?:\w+ )?{PET}{CALLED} {NAME}{TAIL}"
     ),
     form(
-        "identity", rf"{_WE_HAVE} an? (?:\w+ ){{0,2}}?(?P<pet>{PET}){CALLED} {NAME}{TAIL}", "pet.{pet}.name"
+        "identity",
+        rf"{_WE_HAVE} an? (?:\w+ ){{0,2}}?(?P<pet>{PET}){CALLED} (?P<who>{NAME}){TAIL}",
+        "pet.{pet}.name.{who}",
     ),
     form(
         "identity",
@@ -159,17 +186,7 @@ _IDENTITY = (
 )
 
 _CONTACT = (
-    form(
-        "contact_preference",
-        r"(?:My (?:\w+ )?e-?mail(?: address)? is|(?:You can )?e-?mail me at) \S+@\S+\.\w+",
-        "email",
-    ),
-    form(
-        "contact_preference",
-        r"(?:My (?:\w+ )?(?:phone|telephone|mobile|cell)(?: number)? is|(?:You can )?(?:call|text|phone"
-        r"|ring) me (?:at|on)) \+?\d[\d ()/-]{4,}",
-        "phone",
-    ),
+    *CONTACT_FORMS,
     form(
         "contact_preference",
         rf"I(?:'d| would)? (?:much )?(?:rather|prefer) (?:(?:to )?be (?:contacted|reached|called|texted"
@@ -179,7 +196,7 @@ _CONTACT = (
     form(
         "contact_preference",
         r"(?:The best way to (?:reach|contact) me is|I(?:'m| am) (?:best reached|easiest to reach)"
-        r"|(?:You can )?(?:best )?(?:reach|contact) me (?:by|via|on|through)) .+",
+        r"|(?:You can )?(?:best )?(?:reach|contact) me (?:by|via|on|through)) (?!not?\b).+",
         "contact.channel",
     ),
     form(
@@ -199,12 +216,10 @@ _CONSTRAINTS = (
     form("constraint", rf"{_I_HAVE}an? (?:[\w-]+ ){{0,3}}(?:allergy|intolerance)(?: to {OBJECT})?"),
     form(
         "constraint",
-        rf"(?:{_I_AM}(?:no longer )?|I (?:became|turned|went|have gone) |I've (?:become|turned|gone) "
-        rf")(?:an? )?(?:strict |lifelong )?(?:vegetarian|vegan|pescatarian|flexitarian)(?: now| "
-        rf"again)?{TAIL}",
+        rf"(?:{_I_AM}|I (?:became|turned|went|have gone) |I've (?:become|turned|gone) "
+        rf")(?:an? )?(?:strict |lifelong )?{DIET}(?: now| again)?{TAIL}",
         "diet",
     ),
-    form("constraint", rf"{_I_AM}(?:lactose|gluten)[- ]intolerant{TAIL}"),
     form(
         "constraint",
         r"I (?:keep|eat|only eat) (?:kosher|halal|vegetarian|vegan|gluten[- ]free)(?: food| meat)?",
@@ -226,11 +241,7 @@ _CONSTRAINTS = (
         rf"blood pressure|migraines"
         r"|hay fever|vertigo|arthritis|a pacemaker|ADHD|dyslexia)",
     ),
-    form(
-        "constraint",
-        rf"{_I_AM}(?:an? )?(?:diabetic|coeliac|celiac|epileptic|asthmatic|pregnant|colou?r[- ]?blind"
-        rf"|deaf|blind|dyslexic)",
-    ),
+    form("constraint", rf"{_I_AM}(?:an? )?{SICKNESS}{TAIL}"),
     form("constraint", r"I use an? (?:wheelchair|hearing aid|walking stick|screen reader)"),
     form("constraint", r"My budget(?: for .+?)? is .*\d.*"),
     form(
@@ -239,7 +250,7 @@ _CONSTRAINTS = (
         rf"|speak|write|talk)(?: to me)? (?:only )?in {CAPITAL}",
         "reply.language",
     ),
-    form("identity", rf"{_STANDING},? (?:please )?call me {NOT_A_NAME}{NAME}", "name"),
+    form("identity", rf"{_STANDING},? (?:please )?call me {NOT_A_NAME}{NAME}", "nickname"),
     form("constraint", rf"{_STANDING},? (?:please )?{NO_POINTER}\w+ .+"),
     form("constraint", rf"(?:always|never) {INSTRUCTION} (?!up\b){NO_POINTER}.+"),
 )
@@ -283,17 +294,25 @@ _EVENTS = (
         rf"(?:My|Our|The) (?:[\w'-]+ ){{0,2}}?{EVENT}(?: (?:with|to|at|for|in|from) .+?)? (?:is|are"
         rf"|starts|leaves|departs|begins|takes place|was moved to) (?!not\b)(?=.*{WHEN}).+",
     ),
-    form("event", rf"{_WE_HAVE} (?:an?|my|our) (?:[\w'-]+ ){{0,2}}?{EVENT}\b(?=.*{WHEN}).*"),
+    form(
+        "event", rf"(?=.*{WHEN})(?:{ON_A_DAY},? )?{_WE_HAVE} (?:an?|my|our) (?:[\w'-]+ ){{0,2}}?{EVENT}\b.*"
+    ),
     form(
         "event",
-        r"(?:I'm|I am|We're|We are) (?:getting married|flying|travell?ing|moving|leaving|visiting"
-        r"|meeting|seeing (?:the|my|a)"
-        rf"|going (?:to|on)|starting (?:a|my|at)|having (?:surgery|dinner|lunch)) {NO_POINTER}(?=.*{WHEN}).*",
+        rf"(?=.*{WHEN})(?:{ON_A_DAY},? )?(?:I'm|I am|We're|We are) (?:getting married|flying"
+        rf"|travell?ing|moving|leaving|visiting|meeting|seeing (?:the|my|a)|going (?:to|on)"
+        rf"|starting (?:a|my|at)|having (?:surgery|dinner|lunch)) {NO_POINTER}.*",
     ),
     form(
         "event",
         rf"(?:(?:Yesterday|Today|Last \w+|On \w+),? )?(?:I|We) (?:got married|adopted|graduated|broke "
         rf"my|bought an? (?:car|house|flat)|ran (?:a|the)|visited|met with|had (?:surgery|a baby)) ?{NO_POINTER}.*",
+    ),
+    form(
+        "event",
+        rf"(?:(?:Yesterday|Today|Last \w+|On \w+|This \w+),? )?(?:I|We)(?:'ve| have)?(?: just| finally)? (?:ran|run|won"
+        rf"|finished|completed|passed|failed|submitted|published|celebrated|signed|had|started) (?:an?|the|my|our) "
+        rf"(?:[\w'-]+ ){{0,2}}?{MILESTONE}\b.*",
     ),
 )
 
@@ -311,7 +330,7 @@ _PREFERENCES = (
     form(
         "preference",
         rf"My (?:absolute |all-time )?(?:favou?rite|preferred) (?P<object>[\w -]+?) (?:is|are) "
-        rf"(?!not\b){NO_POINTER}.+",
+        rf"(?!not?\b|no longer\b){NO_POINTER}.+",
         "favorite.{object}",
     ),
     form(
@@ -366,6 +385,8 @@ _INTRODUCTION = form(
 )
 
 FORMS = (
+    *DENIALS,
+    *CORRECTIONS,
     *_IDENTITY,
     *FAMILY,
     *LIFE,

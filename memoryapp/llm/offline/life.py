@@ -11,6 +11,7 @@ from memoryapp.llm.offline.vocabulary import (
     JOB,
     NAME,
     NO_POINTER,
+    NOT_A_HOME,
     NOT_A_NAME,
     NOT_A_PLACE,
     NUMBER,
@@ -28,8 +29,10 @@ from memoryapp.llm.offline.vocabulary import (
 _ONE = rf"(?:My|Our) (?P<relative>{RELATIVE})"
 _SOMEONE = (
     rf"(?:My|Our) (?:(?:\w+er|little|big|\w+est|twin|late) )?(?:{RELATIVE}"
-    "|parents|grandparents|in-laws|kids?|child(?:ren)?|sons|daughters|brothers|sisters|family)"
+    rf"|parents|grandparents|in-laws|kids?|child(?:ren)?|sons|daughters|brothers|sisters|family)(?: {NAME})?"
 )
+# One who is named may be one of several.
+_NAMED_ONE = rf"(?:My|Our) (?:\w+ )?{RELATIVE} {NAME}"
 _SHE_IS = r"(?:'s|'re| is| are)(?: (?:also|now|still|a strict|severely|highly))*"
 _LIKES = r"(?:really )?(?:likes?|loves?|enjoys?|adores?|hates?|dislikes?|prefers?|can't stand|(?:doesn't|don't) like)"
 _BUSINESS = either(
@@ -61,6 +64,13 @@ FAMILY = (
         "family.{relative}.occupation",
     ),
     form("identity", rf"{_ONE} is \d{{1,3}}(?: years old)?", "family.{relative}.age"),
+    form(
+        "identity",
+        rf"{_NAMED_ONE} (?:works (?:at|for) {CAPITAL}(?: .+)?"
+        rf"|(?:is|works as) (?:an?|the) (?:[\w-]+ ){{0,2}}?{JOB}(?: .+)?"
+        rf"|is \d{{1,3}}(?: years old)?|(?:has )?(?:just |recently )?moved to {NOT_A_PLACE}{NAME}{PLACE_TAIL})",
+    ),
+    form("identity", rf"{_SOMEONE} (?:was|were) born (?=.*{DATED}).+"),
     form("identity", rf"{_SOMEONE}{_SHE_IS} (?:(?:originally )?from (?:the )?{NAME}|{DEMONYM}){TAIL}"),
     form("constraint", rf"{_SOMEONE}{_SHE_IS} (?:allergic|intolerant) to {OBJECT}"),
     form(
@@ -79,7 +89,7 @@ FAMILY = (
 
 LIFE = (
     form("identity", rf"I(?:'m| am) (?:called|named) {NOT_A_NAME}{NAME}{TAIL}", "name"),
-    form("identity", rf"We live in (?:the )?{NAME}{PLACE_TAIL}", "city"),
+    form("identity", rf"We live in {NOT_A_HOME}(?:the )?{NAME}{PLACE_TAIL}", "city"),
     form("identity", rf"I(?:'ve| have) (?:lived|been living) in (?:the )?{NAME} (?:since|for) .+", "city"),
     form(
         "identity",
@@ -108,7 +118,7 @@ LIFE = (
     form("identity", r"I wear (?:glasses|contact lenses|contacts|hearing aids|a hearing aid)"),
     form("identity", rf"I drive an? (?:\w+ )?{CAPITAL}(?: {CAPITAL})?", "car"),
     form("contact_preference", r"(?:You can )?(?:reach|contact|write to) me at \S+@\S+\.\w+", "email"),
-    form("contact_preference", r"My number(?:'s| is) \+?\d[\d ()/-]{6,}", "phone"),
+    form("contact_preference", r"My (?:(?:new|current) )?number(?:'s| is) \+?\d[\d ()/-]{6,}", "phone"),
     form("constraint", rf"(?:never|do not|don't) (?:ever )?call me {NOT_A_NAME}{NAME}"),
     form("constraint", r"I(?: follow|'m following| am following) an? (?:[\w-]+ )?[\w-]+ diet"),
     form(

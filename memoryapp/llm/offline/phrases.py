@@ -1,6 +1,9 @@
 """The responder's fixed texts: who it is, what it can do, and material for trying the stream by hand."""
 
 import re
+from collections.abc import Sequence
+
+from memoryapp.llm.offline.foreign import is_foreign
 
 MEMORY_PAGE = "[Memory](/memory/)"
 _CONNECT = (
@@ -30,18 +33,16 @@ time, calculate, and use a tool by its name. Try:
 - *Use calculate {{"expression": "17 * 23"}}*
 
 {_CONNECT}"""
-_FALLBACK_SHORT = (
-    "I did not understand that either. I can remember, recall, tell the time, calculate and use a tool by its "
-    "name; ask *What can you do?* for examples."
+_FALLBACK_SHORT = "I did not understand that either; ask *What can you do?* for examples."
+_ENGLISH_ALONE = (
+    "Without a model I learn facts from English alone; what you write in another language stays in your chats, where "
+    "I can still find it."
 )
 NO_SECRETS = (
     "I don't keep secrets such as passwords, keys, or card and account numbers, so I did not save that."
 )
-FORGET = (
-    f"Forgetting is in your hands, so that nothing goes by mistake: open {MEMORY_PAGE}, find what "
-    f"should go, and choose *Forget*. "
-    "I changed nothing."
-)
+_FORGETTING = "Forgetting is in your hands, so that nothing goes by mistake."
+_FORGET_UNCHANGED = f"Everything I remember is on the {MEMORY_PAGE} page. I changed nothing."
 MARKDOWN = """# A heading
 
 Some *emphasis*, some **strong text**, some `code`, and a [link](/memory/).
@@ -173,14 +174,39 @@ def asks_to_forget(message: str) -> bool:
     return bool(_FORGET.match(message.strip()))
 
 
+def to_be_forgotten(message: str) -> str:
+    """What a message that asks to forget speaks of: "that I love olives"."""
+    return _FORGET.sub("", message.strip(), count=1)
+
+
+def how_to_forget(facts: Sequence[tuple[str, str]], word: str) -> str:
+    """Where the button is: on the page of each of the ``facts`` (id, statement); else where facts with ``word`` are."""
+    pages = [
+        f'"{statement}" has its *Forget* button on [its page](/memory/facts/{id_}/).'
+        for id_, statement in facts
+    ]
+    if len(pages) > 1:
+        where = "\n\n" + "\n".join(f"- {page}" for page in pages) + "\n\n"
+    elif pages:
+        where = f" {pages[0]} "
+    elif word:
+        where = f" Open [what I know about {word}](/memory/facts/?q={word}) and choose *Forget*. "
+    else:
+        where = " Find what should go and choose *Forget*. "
+    return f"{_FORGETTING}{where}{_FORGET_UNCHANGED}"
+
+
 def no_tool(name: str) -> str:
     return f"There is no tool `{name}` in this chat. Tools of other servers are switched on under ⋯."
 
 
-def fallback(previous_reply: str) -> str:
-    """In full once, then short while it goes on."""
-    repeats = previous_reply.startswith((_FALLBACK_START, _FALLBACK_SHORT))
-    return _FALLBACK_SHORT if repeats else _FALLBACK
+def fallback(message: str, replies: Sequence[str]) -> str:
+    """In full once in a conversation, of which ``replies`` are the earlier ones; afterwards in a line."""
+    is_told = any(_FALLBACK_START in reply or _FALLBACK_SHORT in reply for reply in replies)
+    text = _FALLBACK_SHORT if is_told else _FALLBACK
+    if is_foreign(message) and not any(_ENGLISH_ALONE in reply for reply in replies):
+        text = f"{text}\n\n{_ENGLISH_ALONE}"
+    return text
 
 
 def _counted(last: int) -> str:

@@ -25,7 +25,7 @@ _FOUND = 0.4  # what a past message is sure of at least, or recall would not hav
 class Recalled:
     """One memory or past message as the prompt shows it; ``confidence``: recall's probability that it is an answer.
 
-    ``said_by``: of a message "user", "assistant" or a name.
+    ``said_by``: of a message "user", "assistant" or a name. ``id``: of a memory; a message has none.
     """
 
     statement: str
@@ -34,6 +34,7 @@ class Recalled:
     said_on: date | None = None
     confidence: float | None = None
     said_by: str = "user"
+    id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +47,13 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """``words`` are the user's own alone; ``previous_reply`` is the newest finished assistant text."""
+    """``words`` are the user's own alone; ``replies`` are the earlier assistant texts, oldest first."""
 
     words: str
     recalled: tuple[Recalled, ...]
     calls: tuple[Call, ...]
     offered: frozenset[str]
-    previous_reply: str
+    replies: tuple[str, ...]
 
 
 def read_prompt(request: ModelRequest) -> Prompt:
@@ -65,7 +66,7 @@ def read_prompt(request: ModelRequest) -> Prompt:
         recalled=recalled,
         calls=_calls(messages[start + 1 :]),
         offered=frozenset(tool.name for tool in request.tools),
-        previous_reply=_newest_reply(messages[:start]),
+        replies=_replies(messages[:start]),
     )
 
 
@@ -115,9 +116,8 @@ def _calls(messages: Sequence[ModelMessage]) -> tuple[Call, ...]:
     return tuple(Call(block, results.get(block.id)) for block in blocks if isinstance(block, ToolUse))
 
 
-def _newest_reply(messages: Sequence[ModelMessage]) -> str:
-    newest = next((message for message in reversed(messages) if message.role == "assistant"), None)
-    return "".join(_texts(newest)) if newest else ""
+def _replies(messages: Sequence[ModelMessage]) -> tuple[str, ...]:
+    return tuple("".join(_texts(message)) for message in messages if message.role == "assistant")
 
 
 def _as_memory(item: dict[str, object]) -> dict[str, object]:
@@ -140,6 +140,7 @@ def _recalled(item: dict[str, object]) -> Recalled:
         said_on=_day(item.get("said_on")),
         confidence=float(confidence) if isinstance(confidence, int | float) else None,
         said_by=str(item.get("said_by") or "user"),
+        id=str(item.get("id") or ""),
     )
 
 

@@ -48,6 +48,12 @@ _ASKS_TO_TELL = re.compile(
 )
 
 
+_FOR_A_LIVING = re.compile(r"\bfor a living\b")
+# "My daughter is 7" says how old she is; "my shoe size is 42" does not.
+_AGE = re.compile(r"\b(?:I am|I['’]m|s?he is|s?he['’]s) \d{1,3}\b(?! \w)", re.IGNORECASE)
+_AGE_OF_SOMEBODY = re.compile(r"\b(?:is|turned) \d{1,3}\W*$")
+
+
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
@@ -62,18 +68,22 @@ _STOP = _words(
 )
 # They name the relation, not the topic: enough only for a question that has nothing else ("what do I like?").
 _GENERIC = _words(
-    "like love enjoy hate dislike prefer want need go get make use usually always never only favourite "
+    "like love enjoy hate dislike prefer want need go come get make use usually always never only favourite "
     "favorite"
 )
+_EVERYTHING = _words("everything anything something memory memories fact facts last ago")
+# Too wide to be a topic where anything else is asked: "what food could make me ill?".
+_VAGUE = _words("food dish meal thing person kind sort type good bad best better current new")
 _TOPICS = (
-    "live city town home address moved move based reside country where place",
+    "live city town home address moved move based reside country where place house flat household",
     (
         "work job employer occupation profession company career employed office engineer teacher nurse "
-        "doctor developer"
+        "doctor developer pay salary wage earn firm retired"
     ),
     "name called call nickname",
     "birthday born birth old age",
     "diet eat vegetarian vegan pescatarian allergic allergy allergies intolerant avoid",
+    "allergic allergy allergies intolerant ill sick unwell react reaction poison harm",
     "drink coffee tea beverage",
     "contact reach email mail phone text message",
     "order ticket invoice booking reservation parcel",
@@ -81,6 +91,8 @@ _TOPICS = (
     "appointment meeting event plan plans planned happening",
     "hobby hobbies learning interest interested",
     "hate dislike",
+    "car vehicle drive auto",
+    "bike bicycle cycle cycling",
 )
 _RELATIONS = (
     "dog puppy pet pets",
@@ -91,8 +103,8 @@ _RELATIONS = (
     "father dad parent parents",
     "sister sibling siblings",
     "brother sibling siblings",
-    "son kid kids child children",
-    "daughter kid kids child children",
+    "son boy kid kids child children baby",
+    "daughter girl kid kids child children baby",
     "boss landlord landlady roommate flatmate cousin aunt uncle niece nephew friend colleague",
 )
 _IRREGULAR = {
@@ -139,17 +151,36 @@ def find_questions(message: str) -> Questions:
 
 
 def pertinent(question: str, items: Sequence[Recalled]) -> list[Recalled]:
-    """The items that answer ``question``, best first, at most ``ANSWERS_SHOWN``; usually none or one.
-
-    An earlier question or an earlier reply is no evidence of what it is about.
-    """
+    """The items that answer ``question``, best first, at most ``ANSWERS_SHOWN``; usually none or one."""
     asked = _Words.of(question)
-    told = [item for item in items if item.said_by != "assistant" and not is_question(item.statement)]
-    scored = [(score, item) for item in told if (score := _score(asked, item)) > 0]
+    scored = [(score, item) for item in _evidence(items) if (score := _score(asked, item)) > 0]
     best = max((score for score, _ in scored), default=0.0)
     close = [(score, item) for score, item in scored if score >= 0.75 * best]
     close.sort(key=lambda pair: -pair[0])
     return [item for _, item in close[:ANSWERS_SHOWN]]
+
+
+def closest(question: str, items: Sequence[Recalled]) -> list[Recalled]:
+    """What may answer ``question`` though no word says so, best first: recall found it for this very message.
+
+    What is in every prompt was not found for it, and what is about another person or number is no answer.
+    """
+    asked = _Words.of(question)
+    found = [
+        item for item in _evidence(items) if item.confidence is not None and not _is_of_another(asked, item)
+    ]
+    return sorted(found, key=lambda item: -(item.confidence or 0.0))[:ANSWERS_SHOWN]
+
+
+def key_word(text: str) -> str:
+    """The longest word that says what ``text`` is about; "" where none does, or none can stand in an address."""
+    words = re.findall(r"[a-z]+", text.lower(), re.ASCII) if text.isascii() else []
+    return max((word for word in words if word not in _STOP | _GENERIC | _EVERYTHING), key=len, default="")
+
+
+def _evidence(items: Sequence[Recalled]) -> list[Recalled]:
+    """An earlier question or an earlier reply is no evidence of what it is about."""
+    return [item for item in items if item.said_by != "assistant" and not is_question(item.statement)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,10 +192,16 @@ class _Words:
 
     @classmethod
     def of(cls, text: str) -> "_Words":
-        words = [word for word in re.findall(r"\w+", text.lower()) if word not in _STOP]
+        words = [
+            word for word in re.findall(r"\w+", _FOR_A_LIVING.sub("job", text.lower())) if word not in _STOP
+        ]
         stems = frozenset(_stem(word) for word in words)
         numbers = frozenset(word for word in words if any(character.isdigit() for character in word))
-        return cls(stems, _groups(stems, _TOPIC_STEMS), _groups(stems, _RELATION_STEMS), numbers)
+        relations = _groups(stems, _RELATION_STEMS)
+        topics = _groups(stems, _TOPIC_STEMS)
+        if _AGE.search(text) or (relations and _AGE_OF_SOMEBODY.search(text)):
+            topics |= _TOPIC_STEMS[_stem("age")]
+        return cls(stems, topics, relations, numbers)
 
 
 def _score(asked: _Words, item: Recalled) -> float:
@@ -175,16 +212,23 @@ def _score(asked: _Words, item: Recalled) -> float:
         return 0.0
     confidence = item.confidence or 0.0
     coverage = _coverage(asked, told)
-    if told.relations - asked.relations:
+    # "I live in Porto with my wife" is not about her.
+    if _Words.of(item.statement.partition(" with ")[0]).relations - asked.relations:
         coverage /= 2
     is_pertinent = confidence >= _CONFIDENT or (coverage > 0 and coverage + confidence >= _ENOUGH)
     precision = len(asked.stems & told.stems) / max(1, len(told.stems))
     return coverage + confidence + precision / 4 if is_pertinent else 0.0
 
 
+def _is_of_another(asked: _Words, item: Recalled) -> bool:
+    told = _Words.of(item.statement)
+    pairs = ((asked.numbers, told.numbers), (asked.relations, told.relations))
+    return any(wanted and named and not wanted & named for wanted, named in pairs)
+
+
 def _coverage(asked: _Words, told: _Words) -> float:
     """The share of the question's words that the statement has, itself or by its topic."""
-    needed = asked.stems - _GENERIC_STEMS or asked.stems
+    needed = asked.stems - _GENERIC_STEMS - _VAGUE_STEMS or asked.stems - _VAGUE_STEMS or asked.stems
     if not needed:
         return 0.0
     shared_topics = (asked.topics & told.topics) | (asked.relations & told.relations)
@@ -223,4 +267,5 @@ def _groups(stems: frozenset[str], table: dict[str, frozenset[str]]) -> frozense
 _TOPIC_STEMS = _stems_of(_TOPICS)
 _RELATION_STEMS = _stems_of(_RELATIONS)
 _GROUPS = _TOPIC_STEMS | _RELATION_STEMS
+_VAGUE_STEMS = frozenset(_stem(word) for word in _VAGUE)
 _GENERIC_STEMS = frozenset(_stem(word) for word in _GENERIC)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
 
+from memoryapp.conf import get_conf
 from memoryapp.llm.base import ToolResult
 from memoryapp.llm.offline import phrases
 from memoryapp.llm.offline.phrases import MEMORY_PAGE
@@ -17,10 +18,14 @@ from memoryapp.llm.offline.prompt import Call, Prompt, Recalled, decoded, recall
 from memoryapp.llm.offline.questions import (
     OVERVIEW_SHOWN,
     Questions,
+    closest,
     find_questions,
+    key_word,
     pertinent,
 )
+from memoryapp.llm.offline.sentences import puts_right
 from memoryapp.llm.offline.statements import Findings, Statement, find_statements
+from memoryapp.llm.offline.vocabulary import NAME, PET, RELATIVE
 
 _QUERY_CHARS = 500
 _SHOWN_CHARS = 2_000  # of what a tool answered
@@ -36,16 +41,19 @@ _TOLD_BY = {
     "imported": "You imported",
     "untrusted": "A text that nobody confirmed says, seen",
 }
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _OPENINGS = {"added": "I'll remember", "reinforced": "I already knew"}
 _NOTES = {
     "conflict": f'"{{statement}}" contradicts something I know. Settle it on the {MEMORY_PAGE} page.',
     "pending": f'"{{statement}}" waits until you confirm it on the {MEMORY_PAGE} page.',
     "refused": "I did not keep that.",
+    "ignored": "I took note of that when you first said it, so nothing changes.",
 }
 _SECOND_PERSON = {
     "i am": "you are", "i'm": "you're", "i was": "you were", "i've": "you've", "i'd": "you'd",
     "i'll": "you'll", "i": "you", "my": "your", "mine": "yours", "me": "you", "myself": "yourself",
 }  # fmt: skip
+_WHO = re.compile(rf"My (?:{RELATIVE}|{PET}) {NAME}\W*", re.IGNORECASE)  # "My wife Ana." is no sentence
 _FIRST_PERSON = re.compile(r"\b(?:I am|I'm|I was|I've|I'd|I'll|I|my|mine|me|myself)\b", re.IGNORECASE)
 
 
@@ -69,7 +77,7 @@ def respond(prompt: Prompt) -> Reply:
     All calls of a run are made in its first reply, so a run has at most one round of tools.
     """
     if phrases.asks_to_forget(prompt.words) and not phrases.set_phrase(prompt.words):
-        return Reply(phrases.FORGET)
+        return Reply(_how_to_forget(prompt))
     if phrase := phrases.set_phrase(prompt.words):
         return Reply(phrase)
     named = _named(prompt.words)
@@ -80,11 +88,12 @@ def respond(prompt: Prompt) -> Reply:
     if calls:
         return Reply(calls=calls)
     parts = [part for part in _parts(prompt, findings, questions) if part]
-    return Reply("\n\n".join(parts) or phrases.fallback(prompt.previous_reply))
+    return Reply("\n\n".join(parts) or phrases.fallback(prompt.words, prompt.replies))
 
 
 def _planned(prompt: Prompt, findings: Findings, questions: Questions) -> Iterator[PlannedCall]:
-    wanted = [PlannedCall("remember", _remember_input(statement)) for statement in findings.statements]
+    statements = [_put_right(statement, prompt) for statement in findings.statements]
+    wanted = [PlannedCall("remember", _remember_input(statement)) for statement in statements]
     if questions.asks_time:
         wanted.append(PlannedCall("current_time", {}))
     wanted += [PlannedCall("calculate", {"expression": a_sum.expression}) for a_sum in questions.sums]
@@ -138,6 +147,16 @@ def _quoted(text: str) -> str:
     return f"{fence}\n{shown}\n{fence}"
 
 
+def _put_right(statement: Statement, prompt: Prompt) -> Statement:
+    """ "That's wrong: my dog is called Bono" takes the place of the only dog that was recalled."""
+    subject, name, _ = statement.key.rpartition(".name.")
+    if not (name and puts_right(prompt.words)):
+        return statement
+    known = (known for item in prompt.recalled for known in find_statements(item.statement).statements)
+    keys = {one.key for one in known if one.key.startswith(f"{subject}{name}")}
+    return replace(statement, key=keys.pop()) if len(keys) == 1 else statement
+
+
 def _remember_input(statement: Statement) -> dict[str, str]:
     fields = {
         "statement": statement.statement,
@@ -150,6 +169,8 @@ def _remember_input(statement: Statement) -> dict[str, str]:
 
 def _parts(prompt: Prompt, findings: Findings, questions: Questions) -> Iterator[str]:
     yield _bulleted(_outcome(call) for call in _made(prompt, "remember"))
+    if findings.more and "remember" in prompt.offered:
+        yield _to_be_read(findings)
     if findings.statements and "remember" not in prompt.offered:
         yield "I can't save that here: remembering is off in this conversation."
     if findings.has_withheld:
@@ -220,6 +241,15 @@ def _outcome(call: Call) -> str:
     return f"{note.format(statement=statement)} {message}".rstrip()
 
 
+def _to_be_read(findings: Findings) -> str:
+    """The background reads what a reply has no room for, and of one message no more than it may keep."""
+    kept, limit = len(findings.statements), get_conf().memories_per_turn
+    if limit <= kept:
+        return f"These are the first {kept}; the rest I do not keep."
+    rest = "the rest is" if kept + findings.more <= limit else f"the next {limit - kept} are"
+    return f"These are the first {kept}; {rest} read in a moment."
+
+
 def _that(opening: str, statement: str) -> str:
     addressed = _addressed(statement)
     return f"{opening}: {addressed}" if addressed.startswith('"') else f"{opening} that {addressed}"
@@ -228,9 +258,8 @@ def _that(opening: str, statement: str) -> str:
 def _addressed(statement: str) -> str:
     """The statement said to its author; quoted instead where turning the persons round could go wrong."""
     text = statement.replace("’", "'")
-    if not re.match(r"(?:I|My)\b", text) or re.search(
-        r"\b(?:you|your|yours|we|our|us)\b", text, re.IGNORECASE
-    ):
+    is_both = re.search(r"\b(?:you|your|yours|we|our|us)\b", text, re.IGNORECASE)
+    if is_both or _WHO.fullmatch(text) or not re.match(r"(?:I|My)\b", text):
         return f'"{statement}"'
     # Ignoring case, "I" also matches the Turkish "ı" and "İ", which are not in the table.
     turned = _FIRST_PERSON.sub(lambda match: _SECOND_PERSON.get(match.group().lower(), match.group()), text)
@@ -290,17 +319,36 @@ def _each_once(items: Iterable[Recalled]) -> tuple[Recalled, ...]:
 
 
 def _answers(asked: tuple[str, ...], recalled: tuple[Recalled, ...]) -> Iterator[str]:
-    if len(asked) > 1:
-        # Recall judged the message as a whole; which of its questions it was confident about, it did not say.
-        recalled = tuple(replace(item, confidence=None) for item in recalled)
-    for question in asked:
-        items = pertinent(question, recalled)
+    # Recall judged the message as a whole; which of its questions it was confident about, it did not say.
+    judged = tuple(replace(item, confidence=None) for item in recalled) if len(asked) > 1 else recalled
+    answers = {question: pertinent(question, judged) for question in asked}
+    cited = {item.statement for items in answers.values() for item in items}
+    for question, items in answers.items():
+        maybe = (
+            closest(question, [item for item in recalled if item.statement not in cited]) if not items else []
+        )
         if items:
             yield _bulleted(_cited(item) for item in items)
+        elif maybe:
+            cited |= {item.statement for item in maybe}
+            yield _hedged(maybe)
         elif len(asked) == 1:
             yield "I know nothing about that. If it is about you, tell me and I will remember it."
         else:
             yield f"About *{' '.join(question.split())}* I know nothing."
+
+
+def _hedged(items: list[Recalled]) -> str:
+    if len(items) == 1:
+        return f"This may be it: {_cited(items[0])}"
+    return f"One of these may be it:\n\n{_bulleted(_cited(item) for item in items)}"
+
+
+def _how_to_forget(prompt: Prompt) -> str:
+    """Names the facts that are meant; only their person can forget them."""
+    meant = phrases.to_be_forgotten(prompt.words)
+    facts = [item for item in pertinent(meant, prompt.recalled) if _UUID.fullmatch(item.id)]
+    return phrases.how_to_forget([(item.id, item.statement) for item in facts], key_word(meant))
 
 
 def _overview(recalled: tuple[Recalled, ...]) -> str:

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from memoryapp.llm.offline.vocabulary import ON_A_DAY
+
 BLOT = "\ufffc"
 
 _NOT_THE_USER = re.compile(
@@ -14,6 +16,7 @@ _NOT_THE_USER = re.compile(
     |`[^`\n]+`
     |^[ \t]*>[^\n]*                                                  # a quoted line
     |^(?:From|Sent|To|Cc|Subject):\ .*\Z                             # a pasted mail, to its end
+    |^Dear\ (?!Strata|assistant|AI\b)[^\n,:!?]{1,60},.*\Z            # a letter, to its end
     |^(?:-{2,}\ ?(?:Original|Forwarded)|Begin\ forwarded|On\ [^\n]{4,80}\ wrote:).*\Z
     # Bounded: of many that are never closed, none may search the whole message for its end.
     |"[^"\n]{1,600}"|“[^”\n]{1,600}”|„[^“”\n]{1,600}[“”]|«[^»\n]{1,600}»
@@ -24,17 +27,22 @@ _BOUNDARY = re.compile(r"(?<=[.!?…])[)\]]*[ \t]+|(?<=[。？！])|;[ \t]+|\s*\
 _TITLE = re.compile(r"\b(?:dr|mr|mrs|ms|prof|st|vs|approx)\.\Z", re.IGNORECASE)
 _DOTTED = re.compile(r"\b[a-z]\.[a-z]\.\Z", re.IGNORECASE)  # a.m., e.g.: may also end a sentence
 _BULLET = re.compile(r"\s*(?:[-*•]|\d{1,2}[.)])\s+")
+_CORRECTION = (
+    r"(?:that(?:['’]s| is| was) (?:wrong|incorrect|not (?:right|correct|true any ?more)|a mistake)|I was wrong|I meant"
+    r"|you(?:['’]re| are) wrong|correction)"
+)
+_PUTS_RIGHT = re.compile(rf"(?:(?:no|nope|sorry|oh|actually)[,.!]? )*{_CORRECTION}\b", re.IGNORECASE)
 _LEAD = re.compile(
     r"(?:(?:hi|hello|hey|good (?:morning|afternoon|evening))(?: there| all| strata)?|by the way|btw|actually"
     r"|well|so|also|oh|ok|okay|yes|yep|yeah|no|nope|fyi|just so you know|for your information|for the record"
     r"|as I (?:said|told you|mentioned)(?: before| already| earlier)?|and|but|please|now|honestly"
-    r"|to be honest|in fact|sorry|thanks|thank you|great|look|listen|correction)\b[,:!]?\s+",
+    rf"|{_CORRECTION}|to be honest|in fact|sorry|thanks|thank you|great|look|listen)\b[,:!]?\s+",
     re.IGNORECASE,
 )
 # A clause ends where the user begins a new one about themself: "…, and I live in Porto".
 _CLAUSE = re.compile(
     r"(?:\s*,\s*(?:and |but |so |plus )?|\s+(?:and|but|plus)\s+)(?:also\s+)?(?=(?:I|I['’](?:m|ve)|my|we"
-    r"|our|(?:you can )?call me)\b)",
+    rf"|our|(?:you can )?call me|{ON_A_DAY},? (?:I|I['’]m|we|we['’]re))\b)",
     re.IGNORECASE,
 )
 # Cutting a sentence that opens with its condition would lose the condition.
@@ -77,6 +85,11 @@ def sentences(message: str) -> Iterator[Sentence]:
         if text and visible.strip(BLOT + " \t\n"):
             yield Sentence(text, is_own=BLOT not in visible)
         start = next_start
+
+
+def puts_right(message: str) -> bool:
+    """Whether it begins by saying that something was wrong."""
+    return bool(_PUTS_RIGHT.match(message.strip()))
 
 
 def own_words(message: str) -> str:

@@ -22,12 +22,13 @@ Limits, on purpose or by nature:
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from memoryapp.llm.offline.forms import FORMS
 from memoryapp.llm.offline.secrets import has_secret, names_secret
 from memoryapp.llm.offline.sentences import Sentence, sentences, without_lead
-from memoryapp.llm.offline.vocabulary import WHEN, Form
+from memoryapp.llm.offline.vocabulary import DOCUMENT, NAME, PET, RELATIVE, TAIL, WHEN, Form
 
 PASTED_CHARS = 4_000
 _SENTENCE_CHARS = 300
@@ -39,6 +40,13 @@ _QUESTION = re.compile(
     r"|has|have|should|may|shall|isn't|aren't|don't you|doesn't|didn't|any idea|tell me|guess)\b",
     re.IGNORECASE,
 )
+# Not learned from, but told from statements in the commonest of other languages, with or without a mark.
+_QUESTION_ELSEWHERE = re.compile(
+    r"¿|(?:qué|cuál|dónde|donde|cuándo|cuando|quién|cómo|où|quand|qui|quel(?:le)?s?|comment|onde|quando|quem|qual"
+    r"|dove|chi|wo|wann|wer|wie|warum|wat|waar|где|когда|кто|что|как|какой)\b|.*(?:吗|呢|什么|哪[里儿个]|谁|几[点岁]"
+    r"|多少|怎么|なに|何|どこ|いつ|だれ|ですか|ますか)",
+    re.IGNORECASE,
+)
 # The rest of the message is then material to work on, not something the person says.
 _TEXT_TASK = re.compile(
     r"(?:please |can you |could you |would you |help me |i want you to |let's )*(?:translate|rewrite"
@@ -47,13 +55,19 @@ _TEXT_TASK = re.compile(
     r"|pretend|act as|imagine|say|repeat|spell|format|convert)\b(?! in\b)",
     re.IGNORECASE,
 )
+# Who lives or works there does not.
+_GAMES = (
+    "(?:simulator|minecraft|roblox|fortnite|gta|sims|warcraft|skyrim|animal crossing|stardew valley|second life"
+    "|metaverse)"
+)
 _DOUBT = re.compile(
     r"\b(?:if|unless|imagine|suppose|supposing|pretend|assuming|assume|let's say|wish|wished|hope"
     r"|hopefully|might|maybe|perhaps|probably|possibly|would have|could have|as though|dreamt?|dreamed"
     r"|dream|joking|kidding|just kidding|for example|for instance|e\.g\.|hypothetically|not sure|don't "
     r"know|wonder|wondering|i guess|i suppose|i think|i believe|i feel like|used to|formerly|back when"
     r"|when i was|as a (?:kid|child)|until recently|not true|in (?:my|this|the) (?:novel|story|game"
-    r"|play|movie|film|book)|my character)\b",
+    r"|play|movie|film|book)|my character"
+    rf"|in (?:[\w']+ ){{0,3}}?{_GAMES})\b",
     re.IGNORECASE,
 )
 _REPORT = re.compile(
@@ -68,9 +82,21 @@ _EXPLICIT = re.compile(
     r"|note)\s+(?=(?:I|my|we|our|I['’]m|I['’]ve)\b))",
     re.IGNORECASE,
 )
+_POLITE = re.compile(r"(?:please )?(?:can|could|would|will) you\b", re.IGNORECASE)
 _NOTHING_TO_KEEP = re.compile(
     r"(?:time|day|one|night|thing|song|to|when|how|what|who|where|why)\b", re.IGNORECASE
 )
+# What is said to the assistant, or of it, is no fact, unless a form knows it ("you can call me Al").
+_OF_THE_ASSISTANT = re.compile(
+    r"(?:you|your|you['’]\w+|ignore|disregard|forget|override|obey|bypass|reveal|pretend)(?![\w-])",
+    re.IGNORECASE,
+)
+# After a statement: it was none.
+_TAKEN_BACK = re.compile(
+    r"\W*(?:not|nope|just kidding|kidding|jk|lol jk|joking|just joking)\W*", re.IGNORECASE
+)
+# A later statement about an earlier time: "In 2015 I moved to Porto" says nothing against "I live in Lisbon".
+_OLD_NEWS = re.compile(r"\b(?:in|until|before|during|around) (?:19|20)\d\d\b|\bago\b", re.IGNORECASE)
 _ADDITION = re.compile(r"\b(?:also|another|as well|too)\b", re.IGNORECASE)
 _FILLER = re.compile(
     r"^(?:an? |the |my )?(.+?)(?: (?:very much|so much|a lot|now|nowadays|these days|any ?more|too|as "
@@ -78,6 +104,27 @@ _FILLER = re.compile(
     re.IGNORECASE,
 )
 _LIST = re.compile(r",|\b(?:and|or|but|than|over|when|with|because|to|in|more)\b", re.IGNORECASE)
+
+_CONTRAST = re.compile(r",? (?:and )?not (?P<wrong>[^,]+)$", re.IGNORECASE)
+_HOUSEHOLD = re.compile(
+    rf"((?:I|We)\b.*?\b(?:live|living|moved|relocated|based)\b.+?),? (?:together )?with "
+    rf"((?:my|our) (?:{RELATIVE}|{PET}) {NAME}{TAIL})",
+    re.IGNORECASE,
+)
+_WITH_WHOM = re.compile(rf"(?:my|our) (?:{RELATIVE}|{PET}) {NAME}", re.IGNORECASE)
+_TOGETHER = re.compile(
+    rf"(?:I|We) live (?:together )?with (?P<whom>{_WITH_WHOM.pattern}(?:(?:, and|,| and) {_WITH_WHOM.pattern})*)"
+    rf"(?: in (?P<place>{NAME}))?",
+    re.IGNORECASE,
+)
+_GOES_ON = re.compile(
+    r"(?P<first>(?:My|Our)\b.+?)(?:,| and| but|, and|, but) (?:he|she|it|they)(?P<more>(?: |['’]).+)",
+    re.IGNORECASE,
+)
+_SUBJECT = re.compile(rf"(?P<subject>(?:My|Our) (?:\w+ )?(?:{RELATIVE}|{PET}|{DOCUMENT}))\b", re.IGNORECASE)
+
+
+_DATES = {"birthday", "anniversary"}  # keys whose value is a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,35 +139,41 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """``has_withheld``: a secret was told, or was meant to be kept; it is in no statement."""
+    """``has_withheld``: a secret was told, or was meant to be kept; it is in no statement.
+
+    ``more``: how many statements follow those that were asked for.
+    """
 
     statements: tuple[Statement, ...]
     has_withheld: bool
+    more: int = 0
 
 
-def find_statements(message: str) -> Findings:
-    """What ``message`` states about its author, in order, without duplicates."""
+def find_statements(message: str, *, at_most: int = MAX_STATEMENTS) -> Findings:
+    """What ``message`` states about its author, in order, without duplicates: the first ``at_most``."""
     if len(message) > PASTED_CHARS:
         return Findings((), has_withheld=False)
     found: dict[str, Statement] = {}
     has_withheld = False
-    for sentence in sentences(message):
+    for sentence, following in pairwise((*sentences(message), Sentence(""))):
         if _TEXT_TASK.match(without_lead(sentence.text)):
             return Findings((), has_withheld=False)
-        kept = list(_statements(sentence))
+        kept = [] if _TAKEN_BACK.fullmatch(following.text) else list(_statements(sentence))
         if has_secret(sentence.text) or any(names_secret(statement.quote) for statement in kept):
             has_withheld = True
         else:
             found.update({statement.statement.casefold(): statement for statement in kept})
-    return Findings(tuple(found.values())[:MAX_STATEMENTS], has_withheld)
+    statements = tuple(found.values())
+    return Findings(statements[:at_most], has_withheld, more=max(len(statements) - at_most, 0))
 
 
 def is_question(sentence: str) -> bool:
     """Asked rather than told; a polite "can you remember that …?" is told."""
     text = without_lead(sentence)
-    if _EXPLICIT.match(text):
-        return False
-    return text.rstrip(" )\"'”’").endswith(("?", "？")) or bool(_QUESTION.match(text))
+    is_marked = text.rstrip(" )\"'”’").endswith(("?", "？"))
+    if explicit := _EXPLICIT.match(text):
+        return is_marked and not _POLITE.match(explicit[0])
+    return is_marked or bool(_QUESTION.match(text) or _QUESTION_ELSEWHERE.match(text))
 
 
 def _statements(sentence: Sentence) -> Iterator[Statement]:
@@ -128,12 +181,14 @@ def _statements(sentence: Sentence) -> Iterator[Statement]:
     if len(text) > _SENTENCE_CHARS:
         return
     explicit = _EXPLICIT.match(without_lead(text))
-    if explicit:
+    if explicit and not is_question(text):
         yield from _told_to_keep(without_lead(text)[explicit.end() :])
     elif sentence.is_own and not (is_question(text) or _is_uncertain(text)):
+        if together := _together(without_lead(text)):
+            yield from together
+            return
         for clause in sentence.clauses():
-            if statement := _recognised(clause):
-                yield statement
+            yield from _stated(clause)
 
 
 def _is_uncertain(text: str) -> bool:
@@ -145,7 +200,67 @@ def _told_to_keep(rest: str) -> Iterator[Statement]:
     if _NOTHING_TO_KEEP.match(rest) or len(rest.split()) < 2:
         return
     for clause in Sentence(rest).clauses():
-        yield _recognised(clause) or _plain(clause)
+        stated = tuple(_stated(clause))
+        if not stated and not _OF_THE_ASSISTANT.match(clause):
+            stated = (_plain(clause),)
+        yield from stated
+
+
+def _stated(clause: str) -> Iterator[Statement]:
+    """What one clause says: mostly one thing, each of several so that it can change without the others."""
+    several = _apart(clause) or _with_more(clause) or _without_contrast(clause)
+    if several:
+        yield from several
+    elif statement := _recognised(clause):
+        yield statement
+
+
+def _apart(clause: str) -> tuple[Statement, ...]:
+    """ "I live in Porto with my wife Ana": where, and who she is."""
+    parts = _HOUSEHOLD.fullmatch(clause)
+    found = [_recognised(part) for part in parts.groups()] if parts else []
+    return tuple(part for part in found if part) if all(found) else ()
+
+
+def _together(text: str) -> tuple[Statement, ...]:
+    """ "I live with my wife Ana and our dog Bruno in Lisbon": who they are, and the whole, which alone says so."""
+    parts = _TOGETHER.fullmatch(text.rstrip(" .!"))
+    found = [_recognised(who[0]) for who in _WITH_WHOM.finditer(parts["whom"])] if parts else []
+    home = _recognised(f"I live in {parts['place']}" if parts["place"] else text) if parts else None
+    if not (home and all(found)):
+        return ()
+    whole = _statement(text, kind=home.kind, key=home.key)
+    return whole, *(who for who in found if who)
+
+
+def _without_contrast(clause: str) -> tuple[Statement, ...]:
+    """ "My dog is called Bono, not Bruno": the value alone, where it takes the place of the other."""
+    contrast = _CONTRAST.search(clause)
+    value = _recognised(clause[: contrast.start()]) if contrast else None
+    if not (contrast and value and value.key and value.kind != "preference"):
+        return ()
+    kept, name, _ = value.key.rpartition(".name.")
+    # It takes the place of the one that is named as wrong.
+    return (replace(value, key=f"{kept}{name}{_slug(contrast['wrong'])}"),) if name else (value,)
+
+
+def _with_more(clause: str) -> tuple[Statement, ...]:
+    """ "My daughter's name is Clara and she is 7": her name, and the whole, which alone says who is 7.
+
+    What goes on in a way that no form knows, or where neither has a key, stays one statement.
+    """
+    parts = _GOES_ON.fullmatch(clause)
+    first = _recognised(parts["first"]) if parts else None
+    subject = _SUBJECT.match(clause)
+    if not (parts and first and subject):
+        return ()
+    more = _recognised(f"{subject['subject']}{parts['more'].replace('’', chr(39))}".replace("'s ", " is "))
+    whole = _statement(clause, kind=first.kind, key=first.key)
+    if more is None:
+        return (whole,)
+    if first.key == more.key:
+        return (whole,)
+    return first, replace(whole, kind=more.kind, key=more.key)
 
 
 def _recognised(clause: str) -> Statement | None:
@@ -171,12 +286,16 @@ def _statement(clause: str, *, kind: str, key: str) -> Statement:
 
 
 def _key(form: Form, match: re.Match[str], text: str) -> str:
-    if not form.key or _ADDITION.search(text):
+    if not form.key or _ADDITION.search(text) or _is_old_news(form, text):
         return ""
     groups = {name: _slug(value or "") for name, value in match.groupdict().items()}
     if not all(groups[name] for name in groups if f"{{{name}}}" in form.key):
         return ""
     return form.key.format(**groups)
+
+
+def _is_old_news(form: Form, text: str) -> bool:
+    return form.kind == "identity" and form.key not in _DATES and bool(_OLD_NEWS.search(text))
 
 
 def _slug(value: str) -> str:

@@ -41,6 +41,12 @@ WHEN = (
     r"(?:week|month)|in (?:\d+|two|three|four|a few) (?:days|weeks|months))\b)"
 )
 
+# What may stand before who does something then.
+ON_A_DAY = (
+    rf"(?:(?:on|next|this|last) {WEEKDAY}|(?:next|last) (?:week|weekend|month|year)|on \d{{1,2}}(?:st|nd|rd|th)? "
+    rf"(?:of )?{MONTH}|on {MONTH} \d{{1,2}}|today|tonight|tomorrow|yesterday)"
+)
+
 # Objects that mean something only inside this conversation, or are none at all.
 _POINTERS = either(
     "it,this,that,these,those,them,him,her,us,you,your,yours,yourself,myself,my life,how,what,when,"
@@ -62,12 +68,12 @@ OBJECT = rf"{NO_POINTER}(?P<object>\w.*)"
 _LETTERS_OF_A_NAME = r"[\w'.-]*"
 # Capitals are what tells "I'm Ana" from "I'm tired"; letters without case (李雷) count as capitals.
 CAPITAL = rf"(?-i:(?![a-zß-öø-ÿ])[^\W\d_]{_LETTERS_OF_A_NAME})"
-_PARTICLES = "(?:(?:de|da|do|dos|das|van|von|der|den|di|la|le|el|bin|al|of|the) ){0,2}"
-NAME = rf"{CAPITAL}(?: {_PARTICLES}{CAPITAL}){{0,3}}"
+PARTICLES = "(?:(?:de|da|do|dos|das|van|von|der|den|di|la|le|el|bin|al|of|the) ){0,2}"
+NAME = rf"{CAPITAL}(?: {PARTICLES}{CAPITAL}){{0,3}}"
 TAIL = r"(?:\s*[,;(–—].*)?"
 PLACE_TAIL = (
     r"(?:,? (?:with|near|since|for|now|because|at the moment|these days|in|close|next to|from|on|last"
-    rf"|this|two|three|a|yesterday|today|as|\d)\b.*)?{TAIL}"
+    rf"|this|two|three|a|(?:\w+ ){{1,2}}ago|yesterday|today|as|\d)\b.*)?{TAIL}"
 )
 
 NOT_A_NAME = (
@@ -77,7 +83,7 @@ NOT_A_NAME = (
         "lost,confused,sure,new,hungry,busy,sick,ill,glad,afraid,curious,stuck,bored,excited,interested,"
         "vegetarian,vegan,pescatarian,christian,muslim,jewish,hindu,buddhist,catholic,atheist,not,in,at,"
         "on,from,a,an,the,i,so,just,very,really,also,still,only,all,about,no,yes,well,batman,santa,old,"
-        "young,single,married,home,alone,free,late,early,after,before,when,if,[a-z]+ing,[a-z]+less"
+        "young,single,married,home,alone,free,late,early,after,before,when,if,team,[a-z]+ing,[a-z]+less"
     )
     + r")\b)"
 )
@@ -103,6 +109,15 @@ NOT_A_PLACE = (
     )
     + r")\b)"
 )
+# Nor in these, whatever their first letter.
+NOT_A_HOME = (
+    r"(?!(?:"
+    + either(
+        "fear,hope,peace,denial,poverty,luxury,style,harmony,exile,sin,shame,silence,pain,misery,hell,heaven,paradise,"
+        "darkness,chaos,comfort,solitude,limbo,terror,doubt,despair,freedom,sadness,anger,dreams"
+    )
+    + r")\b)"
+)
 JOB = either(
     "accountant,actor,actress,administrator,advisor,adviser,analyst,archaeologist,architect,artist,"
     "astronomer,athlete,attorney,author,baker,banker,barber,barista,bartender,biologist,bookkeeper,"
@@ -117,14 +132,15 @@ JOB = either(
     "soldier,solicitor,statistician,student,surgeon,surveyor,tailor,teacher,technician,therapist,"
     "translator,tutor,vet,veterinarian,waiter,waitress,welder,writer"
 )
-RELATIVE = either(
-    "wife,husband,partner,spouse,girlfriend,boyfriend,fiancée?,mother,mum,mom,father,dad,sister,brother,"
-    "son,daughter,grandmother,grandfather,grandma,grandpa,aunt,uncle,cousin,niece,nephew,best friend"
+# Of whom a person has one at a time.
+ONLY_ONE = either("wife,husband,partner,spouse,girlfriend,boyfriend,fiancée?,mother,mum,mom,father,dad")
+_ONE_OF_SEVERAL = either(
+    "sister,brother,son,daughter,grandmother,grandfather,grandma,grandpa,aunt,uncle,cousin,niece,nephew,best friend"
 )
+RELATIVE = f"(?:{ONLY_ONE}|{_ONE_OF_SEVERAL})"
 # "My boss is Evil": these need to be called or named something.
-ACQUAINTANCE = either(
-    "boss,manager,landlord,landlady,roommate,flatmate,dentist,doctor,therapist,teacher,neighbou?r"
-)
+SUPERIOR = either("boss,manager,landlord,landlady")
+ACQUAINTANCE = f"(?:{SUPERIOR}|{either('roommate,flatmate,dentist,doctor,therapist,teacher,neighbou?r')})"
 PET = either(
     "dog,cat,puppy,kitten,rabbit,hamster,parrot,horse,pony,turtle,tortoise,goldfish,bird,budgie,canary,"
     "snake,lizard,guinea pig,ferret"
@@ -132,6 +148,20 @@ PET = either(
 CALLED = r"(?:'s name is|'s called|'s named| is called| is named|,? called|,? named)"
 CHANNEL = either(
     "e-?mail,phone,telephone,sms,text(?: messages?)?,whatsapp,signal,telegram,slack,letter,post,video call"
+)
+ATTRIBUTES = either(
+    "nickname,pronouns,shoe size,clothing size,dress size,height,blood type,star sign,surname,last name,"
+    "middle name,mother tongue,native language,nationality,job,profession,occupation,employer,home "
+    "?town,home address,address,post(?:al)? ?code,zip ?code,car,bike,customer number,membership number,"
+    "number plate,licen[cs]e plate,anniversary"
+)
+COLOUR = "(?:(?:dark|light|bright) )?" + either(
+    "red,blue,green,yellow,black,white,gr[ea]y,silver,orange,brown,purple,pink,beige,gold"
+)
+DIET = either("vegetarian,vegan,pescatarian,flexitarian")
+SICKNESS = either(
+    "diabetic,coeliac,celiac,epileptic,asthmatic,pregnant,colou?r[- ]?blind,deaf,blind,dyslexic,"
+    "lactose[- ]intolerant,gluten[- ]intolerant"
 )
 EAT = "(?:eat|touch|consume|digest|tolerate)"
 HABIT = either(
@@ -143,6 +173,11 @@ EVENT = either(
     "appointment,meeting,interview,flight,train,exam,test,wedding,party,concert,conference,holiday,"
     "vacation,trip,surgery,operation,deadline,presentation,class,lesson,course,dinner,lunch,check-?up,"
     "viva,defen[cs]e,graduation,move,reservation,booking,talk,marathon,race,match"
+)
+MILESTONE = either(
+    "marathon,triathlon,race,exam,driving test,thesis,dissertation,degree,phd,master's,apprenticeship,"
+    "training,internship,novel,book,contract,championship,tournament,anniversary,graduation,new job,"
+    "first job,wedding,operation"
 )
 DOCUMENT = either("order,ticket,invoice,case,booking,reservation,tracking,parcel,shipment,claim")
 NUMBER = r"(?:number |no\.? |id |code )?#?(?P<number>(?=[\w/-]*\d)\w[\w/-]*)"
