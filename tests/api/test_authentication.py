@@ -9,7 +9,17 @@ from tests.world import rows_of
 
 ID = "00000000-0000-7000-8000-000000000000"
 SOME_IDS = dict.fromkeys(
-    ["conversation_id", "turn_id", "tool_use_id", "memory_id", "line_id", "experience_id", "server_id"], ID
+    [
+        "conversation_id",
+        "turn_id",
+        "tool_use_id",
+        "memory_id",
+        "line_id",
+        "experience_id",
+        "server_id",
+        "slug",
+    ],
+    ID,
 )
 
 
