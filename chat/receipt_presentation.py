@@ -130,7 +130,8 @@ def receipt(turn: Turn) -> Receipt:
 
 
 def _is_at_hand(item: Traced) -> bool:
-    return item.get("reason") == considered.ALWAYS_USED
+    """Whether it is always used, and the question did not call for it."""
+    return item.get("reason") == considered.ALWAYS_USED and not item.get("arms")
 
 
 def _id(item: Traced) -> str:
@@ -213,9 +214,9 @@ def _message(message: PastMessage, *, why: str, likely: str) -> Item:
 def why_used(item: Traced) -> str:
     """The reason in words: the rule that put it in, or the arms that found it."""
     reason = str(item.get("reason", ""))
-    if reason in WHY:
-        return WHY[reason]
     arms: Mapping[str, float | None] = item.get("arms", {})
+    if reason in WHY and not (reason == considered.ALWAYS_USED and arms):
+        return WHY[reason]
     if not arms:
         return reason if reason.startswith(SAID_THEN) else _why_listed(reason)
     words = max(arms.get("overlap") or 0.0, arms.get("lexical") or 0.0)

@@ -16,7 +16,7 @@ from typing import Any
 
 _USAGE = {"input_tokens": 10, "output_tokens": 2}
 TOOL = "calculate"  # offered in every conversation, and to no background job
-_STEPS = re.compile(r"Take (\d+) steps")
+_STEPS = re.compile(r"^Take (\d+) steps", re.MULTILINE)  # a recalled message does not begin a line
 _START: dict[str, Any] = {
     "type": "message_start",
     "message": {

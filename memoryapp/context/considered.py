@@ -31,8 +31,9 @@ class Considered:
     """One candidate: how it was found, its calibrated confidence, and the verdict.
 
     ``arms``: a number for each way in which it was compared, None where it could not be. ``score`` orders candidates
-    of all sorts; ``confidence`` is the probability that it answers the question (None for what is always used), or of
-    an experience how near its goal is. ``excerpt``: of a long message the part around what was asked for, else empty.
+    of all sorts; ``confidence`` is the probability that it answers the question (None for what is always used, unless
+    the question called for it), or of an experience how near its goal is. ``excerpt``: what of a message stands in the
+    prompt, where that is not all of it.
     """
 
     what: Memory | PastMessage | Experience

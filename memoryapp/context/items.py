@@ -4,7 +4,7 @@ import re
 from datetime import datetime
 from itertools import islice
 
-from memoryapp.context.considered import Considered
+from memoryapp.context.considered import ALWAYS_USED, Considered
 from memoryapp.llm.tokens import estimate_text
 from memoryapp.longterm.models import Experience, Memory
 from memoryapp.policies.fencing import as_data, inert
@@ -24,7 +24,8 @@ def prompt_item(item: Considered) -> dict[str, object]:
     """What somebody else may have written comes without links and images."""
     match item.what:
         case Memory():
-            return inert(_fact(item.what, item.confidence))
+            is_always = item.reason == ALWAYS_USED  # alike in every prompt, whatever was asked
+            return inert(_fact(item.what, None if is_always else item.confidence))
         case PastMessage():
             return inert(_message(item.what, item.excerpt))
         case _:

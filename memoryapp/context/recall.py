@@ -98,12 +98,15 @@ def recall(
         max_tokens=conf.standing_max_tokens if standing_max_tokens is None else standing_max_tokens,
         leave_out={item.what.id for item in found if not item.arms},  # what was looked up
     )
-    given = [item for item in always if item.included]
-    called_for = {item.what.id for item in found if item.included}
+    called_for = {item.what.id: item for item in found if item.included}
+    given = [_as_called_for(item, called_for.get(item.what.id)) for item in always if item.included]
     surplus = [item for item in always if not (item.included or item.what.id in called_for)][:SHOWN]
     known = {item.what.id for item in [*given, *surplus]}
     ranked = _each_once(
-        user_id, [*given, *(item for item in found if item.what.id not in known), *surplus], question
+        user_id,
+        [*given, *(item for item in found if item.what.id not in known), *surplus],
+        question,
+        lines=in_prompt.lines if in_prompt else (),
     )
     candidates = [item for item in ranked if item.included and item.reason != verdicts.ALWAYS_USED]
     fits = ranking.pack(
@@ -118,6 +121,11 @@ def recall(
             for item in ranked
         ]
     )
+
+
+def _as_called_for(item: Considered, found: Considered | None) -> Considered:
+    """What is always used, with how the question called for it, if it did; its place and its words stay."""
+    return replace(item, arms=found.arms, confidence=found.confidence) if found else item
 
 
 def search(
@@ -222,11 +230,13 @@ def _asked(text: str, participants: Sequence[str]) -> Asked:
     return Asked(text, sought(text), embedder, vectors.get(text), vectors.get(spoken))
 
 
-def _each_once(user_id: UUID, ranked: Sequence[Considered], question: str) -> list[Considered]:
+def _each_once(
+    user_id: UUID, ranked: Sequence[Considered], question: str, *, lines: Sequence[str] = ()
+) -> list[Considered]:
     """Nothing twice: neither the same words, nor a message beside the facts that say what it says.
 
     Facts stay, whatever their rank: they are what a person can correct. What a message says that was replaced since is
-    cut out of it.
+    cut out of it, and so are ``lines``, which stand in the prompt.
     """
     included = [item for item in ranked if item.included]
     messages = [item.what.id for item in included if item.sort == "turn"]
@@ -236,12 +246,22 @@ def _each_once(user_id: UUID, ranked: Sequence[Considered], question: str) -> li
     judged: dict[UUID, Considered] = {}
     for found in sorted(included, key=lambda item: item.sort != "fact"):
         item = _beside(facts, found, taken.get(found.what.id, ()), question)
+        if lines and item.included and item.sort == "turn":
+            item = _without_lines(item, lines)
         words = normalise(item.text)
         if item.included and words in seen:
             item = verdicts.left_out(item, verdicts.SAME_WORDS)
         seen.add(words)
         judged[item.what.id] = item
     return [judged.get(item.what.id, item) for item in ranked]
+
+
+def _without_lines(item: Considered, lines: Sequence[str]) -> Considered:
+    said = item.excerpt or item.text
+    rest = without(said, lines)
+    if is_covered(rest, ()):
+        return verdicts.left_out(item, verdicts.SAME_WORDS)
+    return item if rest == said else replace(item, excerpt=rest)
 
 
 def _beside(facts: Set[UUID], item: Considered, taken: Iterable[Taken], question: str) -> Considered:

@@ -1,7 +1,7 @@
 from django.contrib import admin
 
 from memoryapp.accounts.admin import RecordAdmin
-from memoryapp.transcript.models import Conversation, Message, PinnedLine, Summary, Turn
+from memoryapp.transcript.models import Conversation, Message, MessageKey, PinnedLine, Summary, Turn
 
 
 @admin.register(Conversation)
@@ -57,3 +57,10 @@ class PinnedLineAdmin(RecordAdmin):
     list_display = ("id", "user", "conversation", "kind", "created_at", "removed_at")
     exclude = ("text",)
     readonly_fields = ("user", "conversation", "turn", "kind")
+
+
+@admin.register(MessageKey)
+class MessageKeyAdmin(RecordAdmin):
+    list_display = ("message", "user", "words", "embedding_model")
+    fields = ("message", "user", "turn", "words", "embedding_model")
+    readonly_fields = fields

@@ -74,10 +74,11 @@ _PAST = {
 
 @dataclass(frozen=True, slots=True)
 class InPrompt:
-    """What stands in a prompt word for word: the turns of this conversation after ``after_seq``."""
+    """What stands in a prompt word for word: the turns of this conversation after ``after_seq``, and kept ``lines``."""
 
     conversation_id: UUID
     after_seq: int
+    lines: tuple[str, ...] = ()
 
 
 def conversations(user_id: UUID) -> QuerySet[Conversation]:
@@ -255,7 +256,10 @@ def current_summary(user_id: UUID, conversation_id: UUID) -> Summary | None:
 def in_prompt(user_id: UUID, conversation_id: UUID) -> InPrompt:
     """What of a conversation its next prompt holds word for word: the turns since the summary."""
     summary = current_summary(user_id, conversation_id)
-    return InPrompt(conversation_id, after_seq=summary.last_seq if summary else 0)
+    if summary is None:
+        return InPrompt(conversation_id, after_seq=0)
+    lines = tuple(pinned_lines(user_id, conversation_id).values_list("text", flat=True))
+    return InPrompt(conversation_id, after_seq=summary.last_seq, lines=lines)
 
 
 def summaries(user_id: UUID, conversation_id: UUID) -> QuerySet[Summary]:

@@ -106,3 +106,13 @@ def test_a_fact_that_is_looked_up_by_its_key_makes_room_for_another(alice):
         ("I am Ana.", "always used"),
         ("I live in Porto.", "asked by key"),
     ]
+
+
+def test_what_is_always_used_says_how_the_question_called_for_it(alice):
+    known = facts(alice, 5)
+
+    found = asked(alice, "What does my shelf 3 hold? Volume 3?")
+
+    called_for = [item.what.id for item in found.given("fact") if item.confidence is not None]
+    assert called_for[:1] == [known[3].id]
+    assert {item.reason for item in found.given("fact")} == {"always used"}
