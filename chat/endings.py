@@ -154,9 +154,8 @@ def end_handed_over(claim: Claim, progress: Progress | None) -> None:
     if progress:
         _note_wait(progress, model_failures=progress.run.model_failures)
     said, taint = (progress.said, progress.taint) if progress else ("", None)
-    if not claims.hand_back(
-        claim, partial_text=said, counts=False, taint=taint
-    ):  # someone asked to stop meanwhile
+    is_back = claims.hand_back(claim, partial_text=said, counts=False, taint=taint)
+    if not is_back:  # someone asked to stop meanwhile
         end_cancelled(claim, said, progress=progress)
 
 

@@ -9,15 +9,18 @@ from django.db.models import prefetch_related_objects
 from django.urls import reverse
 from django.utils import timezone
 
+from memoryapp.inspector.presentation import fact_url
 from memoryapp.longterm import queries as longterm
+from memoryapp.longterm import tombstones
 from memoryapp.longterm.feedback import is_set_aside
 from memoryapp.longterm.models import Memory, MemorySource
 from memoryapp.longterm.presentation import expires_text
 from memoryapp.policies.reconciliation import Outcome
 from memoryapp.policies.secrets import find_secret
 from memoryapp.policies.trust import Origin
+from memoryapp.transcript import keys
 from memoryapp.transcript import queries as transcript
-from memoryapp.transcript.models import Conversation, Message, Turn
+from memoryapp.transcript.models import Conversation, Turn
 
 REFUSED = "refused"
 GONE = "gone"
@@ -89,10 +92,8 @@ def learned_from(conversation: Conversation, turns: Sequence[Turn]) -> Mapping[U
         assert source.message_id  # it was found by it
         turn = turn_of_message[source.message_id]
         found.setdefault(turn.id, []).append(_learned(source, turn))
-    for turn in turns:
-        refused = _refused(turn) if conversation.save_memory else None
-        if refused:
-            found.setdefault(turn.id, []).append(refused)
+    for turn_id, refused in _refused(conversation, turn_of_message).items():
+        found.setdefault(turn_id, []).append(refused)
     for turn_id in _unlearned(conversation, turns):
         found.setdefault(turn_id, []).append(Learned(GONE, TOLD[GONE], "something that this message taught"))
     return found
@@ -140,7 +141,7 @@ def _learned(source: MemorySource, turn: Turn) -> Learned:
         was=was.statement if was else "",
         source=SOURCES[Origin(source.origin)],
         expires_text=expires_text(getattr(memory, "fades_at", None), now=timezone.now()) if is_active else "",
-        memory_url=reverse("inspector:fact", args=[memory.id]),
+        memory_url=fact_url(memory),
         action=ACTIONS[memory.status],
         undo_url=reverse("chat:take_back", args=[turn.id, memory.id]) if can_undo else "",
         ended=ended_text(memory),
@@ -156,10 +157,17 @@ def _outcome_now(outcome: str, memory: Memory) -> str:
 def _unlearned(conversation: Conversation, turns: Sequence[Turn]) -> Set[UUID]:
     """Where the reply may still say that it will be remembered."""
     ended = [turn.id for turn in turns if turn.status not in Turn.LIVE]
-    return longterm.forgotten_turns(conversation.user_id, ended) if ended else frozenset()
+    return tombstones.forgotten_turns(conversation.user_id, ended) if ended else frozenset()
 
 
-def _refused(turn: Turn) -> Learned | None:
-    """A message that holds a secret says so itself: there is no row of what was not kept."""
-    secret = find_secret(transcript.text_of(turn, Message.Role.USER))
-    return Learned(outcome=REFUSED, told=TOLD[REFUSED], statement=f"looks like {secret}") if secret else None
+def _refused(conversation: Conversation, turn_of_message: Mapping[UUID, Turn]) -> Mapping[UUID, Learned]:
+    """By turn, what held a secret: there is no row of what was not kept, and only its message says what it was."""
+    if not conversation.save_memory:
+        return {}
+    suspected = [turn_of_message[id_] for id_ in keys.without_terms(conversation.user_id, turn_of_message)]
+    secrets = {turn.id: find_secret(transcript.user_message(turn).text) for turn in suspected}
+    return {
+        turn_id: Learned(REFUSED, TOLD[REFUSED], f"looks like {secret}")
+        for turn_id, secret in secrets.items()
+        if secret
+    }

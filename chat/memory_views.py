@@ -12,15 +12,15 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
-from chat.memory_presentation import asking
+from chat.memory_presentation import asking, learned_from
 from chat.pages import announcement, place_url, see
-from chat.presentation import turn_views
 from chat.receipt_presentation import receipt
 from memoryapp.accounts.auth import PageRequest, caller
 from memoryapp.errors import InvalidInputError
 from memoryapp.longterm import operations as longterm
 from memoryapp.longterm.feedback import give_feedback
 from memoryapp.longterm.models import Memory
+from memoryapp.longterm.presentation import BROUGHT_BACK, FORGOTTEN
 from memoryapp.longterm.withdrawal import withdraw
 from memoryapp.policies.feedback import Verdict
 from memoryapp.transcript import queries
@@ -30,7 +30,7 @@ from memoryapp.transcript.models import Turn
 HEARD = {
     Verdict.WRONG: "Set aside as wrong. It is not used any more, and stays in the history until you forget it.",
     Verdict.NOT_RELEVANT: "Noted. It counts for less from now on.",
-    Verdict.CONFIRMED: "It is in use again.",
+    Verdict.CONFIRMED: BROUGHT_BACK,
 }
 
 
@@ -42,15 +42,15 @@ def learned(request: PageRequest, turn_id: UUID) -> HttpResponse:
     found = queries.get_turn(caller(request).id, turn_id)
     if not request.htmx:
         return see(place_url(found))
-    [view] = turn_views(found.conversation, [found])
+    chips = learned_from(found.conversation, [found]).get(found.id, ())
     seen, tries = _number(request, "seen"), _number(request, "tries")
-    ask = asking(found, found.conversation, seen=len(view.learned), tries=tries)
-    context = {"turn": {"id": view.id, "learned": view.learned, "asking": ask}}
+    ask = asking(found, found.conversation, seen=len(chips), tries=tries)
+    context = {"turn": {"id": found.id, "learned": chips, "asking": ask}}
     parts: list[str] = [render_to_string("chat/_learned.html#ask", context, request)]
-    if len(view.learned) != seen:
-        chips = render_to_string("chat/_learned.html#chips", context, request)
+    if len(chips) != seen:
+        html = render_to_string("chat/_learned.html#chips", context, request)
         parts += [
-            f'<hx-partial hx-target="#turn-{view.id}-learned" hx-swap="outerHTML">{chips}</hx-partial>',
+            f'<hx-partial hx-target="#turn-{found.id}-learned" hx-swap="outerHTML">{html}</hx-partial>',
             announcement("Memory has changed. It is under the reply"),
         ]
     return HttpResponse("".join(parts))
@@ -103,7 +103,7 @@ def forget(request: PageRequest, turn_id: UUID, memory_id: UUID) -> HttpResponse
     user_id = caller(request).id
     found = queries.get_turn(user_id, turn_id)
     longterm.forget(user_id, memory_id, now=timezone.now())
-    return _after(request, found, said="Forgotten, with the records of the runs that held it.")
+    return _after(request, found, said=FORGOTTEN)
 
 
 def _after(request: PageRequest, found: Turn, *, said: str) -> HttpResponse:

@@ -161,11 +161,11 @@ def allowed_html(request: PageRequest, shown: Conversation) -> str:
 
 def composer_context(shown: Conversation | None) -> dict[str, Any]:
     """An empty message box. ``after``: the turn below which its message is written."""
-    last = queries.turns(shown.user_id, shown.id).last() if shown else None
+    last_id = queries.turns(shown.user_id, shown.id).values_list("id", flat=True).last() if shown else None
     return {
         "conversation": shown,
         "idempotency_key": str(uuid4()),
-        "after": last.id if last else "",
+        "after": last_id or "",
         "draft": "",
         "form_error": "",
     }

@@ -13,6 +13,8 @@ from django.utils.text import Truncator
 from chat.memory_presentation import ended_text
 from memoryapp.context import considered
 from memoryapp.context import queries as contexts
+from memoryapp.inspector.presentation import fact_url, source_url
+from memoryapp.longterm import experience_queries
 from memoryapp.longterm import queries as longterm
 from memoryapp.longterm.feedback import is_set_aside
 from memoryapp.longterm.models import Experience, Memory
@@ -142,7 +144,7 @@ def _known(user_id: UUID, items: Sequence[Traced]) -> Mapping[str, Source]:
     """What of these is still there, by id; memories with where they were said and what was said of them."""
     memories = list(longterm.by_ids(user_id, _ids(items, "memory_id")).values())
     prefetch_related_objects(memories, "source_message__turn__conversation", "feedback")
-    experiences = longterm.experiences_by_ids(user_id, _ids(items, "experience_id")).values()
+    experiences = experience_queries.by_ids(user_id, _ids(items, "experience_id")).values()
     messages = transcript.past_messages(user_id, _ids(items, "message_id")).values()
     rows: list[Source] = [*memories, *experiences, *messages]
     return {str(row.id): row for row in rows}
@@ -174,18 +176,16 @@ def _item(item: Traced, row: Source, turn: Turn) -> Item:
 
 
 def _memory(memory: Memory, turn: Turn, *, why: str, likely: str) -> Item:
-    message = memory.source_message
-    is_there = message is not None and message.turn.conversation.deleted_at is None
     verdicts = [row for row in memory.feedback.all() if row.turn_id == turn.id]
     newest = max(verdicts, key=lambda row: (row.created_at, row.id), default=None)
     return Item(
         id=memory.id,
         kind_label=memory.kind.label,
         text=memory.statement,
-        url=reverse("inspector:fact", args=[memory.id]),
+        url=fact_url(memory),
         said_at=memory.said_at,
         source_label=ORIGIN_LABELS[Origin(memory.origin)],
-        source_url=reverse("chat:turn", args=[message.turn_id]) if message and is_there else "",
+        source_url=source_url(memory),
         why=why,
         likely=likely,
         memory_id=memory.id,

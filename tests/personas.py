@@ -5,6 +5,7 @@ The anonymous visitor is pytest-django's ``client``. A test that commits (``tran
 """
 
 import pytest
+from django.test import Client
 
 from memoryapp.accounts.models import User
 
@@ -27,3 +28,10 @@ def bob(db) -> User:
 @pytest.fixture
 def carol(db) -> User:
     return person("carol", is_staff=True)
+
+
+@pytest.fixture
+def browser(client: Client, alice: User) -> Client:
+    """Alice's; rooms whose tests need it import it into their conftest."""
+    client.force_login(alice)
+    return client

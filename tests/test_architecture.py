@@ -14,11 +14,11 @@ from memoryapp.accounts.models import User
 ROOT = Path(__file__).parents[1]
 SOURCES = sorted(path for package in ("memoryapp", "chat") for path in (ROOT / package).rglob("*.py"))
 TIERS = ("scratchpad", "transcript", "longterm")
-OURS = ("accounts", "tooling", *TIERS, "context", "lifecycle")
+OURS = ("accounts", "activity", "tooling", *TIERS, "context", "lifecycle")
 MODELS = [model for label in OURS for model in apps.get_app_config(label).get_models()]
 
 # Not about one person: the person themselves, and what an admin sets for everyone.
-WITHOUT_USER = {"User", "Kind", "McpServer"}
+WITHOUT_USER = {"User", "Kind", "KindChange", "McpServer"}
 # Unique without the user, each for a reason.
 UNIQUE_ALONE = {
     ("User", "username"): "it is the user",

@@ -10,7 +10,6 @@ from django.utils import timezone
 
 from memoryapp.accounts import operations as accounts
 from memoryapp.accounts.models import User
-from memoryapp.context.models import ContextSnapshot
 from memoryapp.lifecycle.models import LifecycleRun
 from memoryapp.lifecycle.operations import logged
 from memoryapp.llm.base import Usage
@@ -30,6 +29,7 @@ from memoryapp.transcript import claims, conversations, queries, summaries
 from memoryapp.transcript import operations as transcript
 from memoryapp.transcript.models import Message, Summary, Turn
 from memoryapp.transcript.summaries import NewSummary
+from tests.snapshots import snapshot
 
 CONTENT = "marmalade"
 
@@ -100,16 +100,7 @@ def everything_of(user: User) -> World:
         expires_at=now + timedelta(days=1),
     )
     Grant.objects.create(user=user, conversation_id=conversation.id, action="send_note")
-    ContextSnapshot.objects.create(
-        user=user,
-        turn=turn,
-        attempt=1,
-        call=1,
-        window_tokens=1000,
-        reserve_output_tokens=100,
-        sections=[{"name": "system", "tokens": 5, "cached": True}],
-        recalled=[_recalled(memory)],
-    )
+    snapshot(turn, _recalled(memory), sections=[{"name": "system", "tokens": 5, "cached": True}])
     logged(LifecycleRun.Job.EMBEDDING, lambda: 1, user_id=user.id)
     token, _ = accounts.create_token(user, name="laptop", now=now)
     accounts.create_sign_in_link(user)

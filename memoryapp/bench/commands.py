@@ -3,14 +3,28 @@
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from django.conf import settings
 
-from memoryapp.bench.installation import BenchFailedError
+from memoryapp.bench.installation import BenchFailedError, own_environment, throw_away_directory
 from memoryapp.embedded import processes
+from memoryapp.embedded.servers import Servers
 
 STOP_TIMEOUT_S = 10.0
+
+
+@contextmanager
+def own_servers(*, is_durable: bool = False) -> Iterator[dict[str, str]]:
+    """The environment of commands that find an empty database on servers of their own, of which nothing is left."""
+    with throw_away_directory() as directory, Servers(directory, is_durable=is_durable) as servers:
+        environment = own_environment(directory) | {
+            "DATABASE_URL": servers.database_url,
+            "REDIS_URL": servers.redis_url,
+        }
+        manage(["migrate", "--verbosity", "0"], environment)
+        yield environment
 
 
 def manage(

@@ -6,7 +6,6 @@ installation, where a conversation's messages come one after the other.
 
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
 from typing import Any, Final
 from uuid import UUID
@@ -55,8 +54,7 @@ CREATE TEMP TABLE pool (n int PRIMARY KEY, text text, terms bytea, traits smalli
 FILL_POOL: Final = "COPY pool FROM STDIN (FORMAT binary)"
 DEAL_PEOPLE: Final = """
 CREATE TEMP TABLE person AS
-SELECT * FROM unnest(%(ids)s::uuid[], %(facts)s::int[], %(messages)s::int[])
-    WITH ORDINALITY AS person (id, facts, messages, n)
+SELECT * FROM unnest(%(ids)s::uuid[], %(shares)s::int[]) WITH ORDINALITY AS person (id, share, n)
 """
 # ``hashint8`` shuffles, in the same way every time.
 DEAL_FACTS: Final = """
@@ -66,7 +64,7 @@ INSERT INTO longterm_memory (
 SELECT uuidv7(), person.id, kind.id, '', '', pool.text, md5(person.n || ' ' || g), '', 'chat', 'user_typed', 0.9,
        'active', false, now(), now(), now(), now(), false, 1, pool.terms, pool.embedding, %(model_id)s
 FROM person
-CROSS JOIN LATERAL generate_series(1, person.facts) g
+CROSS JOIN LATERAL generate_series(1, person.share) g
 JOIN pool ON pool.n = (g + 131 * person.n) %% %(pool)s
 JOIN (SELECT id, row_number() OVER (ORDER BY id) - 1 AS n, count(*) OVER () AS kinds
       FROM longterm_kind WHERE subject = 'statement' AND NOT is_always_used) kind ON kind.n = g %% kind.kinds
@@ -76,14 +74,14 @@ DEAL_CONVERSATIONS: Final = """
 INSERT INTO transcript_conversation (
     id, user_id, title, title_source, created_at, updated_at, last_seq, use_memory, save_memory, is_temporary)
 SELECT uuidv7(), person.id, 'Conversation ' || g, 'model', now(), now(), %(turns)s, true, true, false
-FROM person CROSS JOIN LATERAL generate_series(1, ceil(person.messages / (2.0 * %(turns)s))::int) g
+FROM person CROSS JOIN LATERAL generate_series(1, ceil(person.share / (2.0 * %(turns)s))::int) g
 """
 DEAL_TURNS: Final = """
 CREATE TEMP TABLE turn AS
 SELECT uuidv7() AS id, person.id AS user_id, person.n, conversation.id AS conversation_id,
        1 + g %% %(turns)s AS seq, g, hashint8(g * 1000 + person.n) AS place
 FROM person
-CROSS JOIN LATERAL generate_series(0, person.messages / 2 - 1) g
+CROSS JOIN LATERAL generate_series(0, person.share / 2 - 1) g
 JOIN (SELECT id, user_id, row_number() OVER (PARTITION BY user_id ORDER BY id) - 1 AS n
       FROM transcript_conversation) conversation
   ON conversation.user_id = person.id AND conversation.n = g / %(turns)s
@@ -120,16 +118,8 @@ FROM message JOIN pool ON pool.n = message.pool ORDER BY place, side
 FORGET_DEALING: Final = "DROP TABLE IF EXISTS pool, person, turn, message"
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
-    """How many rows one person has."""
-
-    facts: int
-    messages: int
-
-
-def gather(shares: Sequence[Share], *, pool: int, dimensions: int, model_id: str) -> list[UUID]:
-    """Empty the database and fill it with people who have that much; their ids, in the same order."""
+def gather(shares: Sequence[int], *, pool: int, dimensions: int, model_id: str) -> list[UUID]:
+    """Empty the database and fill it with people who have so many facts and as many messages each; their ids."""
     _execute(FORGET_DEALING, EMPTY)
     ids = [User.objects.create_user(f"person-{number}").id for number in range(len(shares))]
     _execute(MAKE_POOL)
@@ -140,8 +130,7 @@ def gather(shares: Sequence[Share], *, pool: int, dimensions: int, model_id: str
         *(DEAL_FACTS, DEAL_CONVERSATIONS, DEAL_TURNS, KEEP_TURNS, DEAL_MESSAGES, KEEP_MESSAGES, KEEP_KEYS),
         *(CHECKED_AGAIN, FORGET_DEALING, TIDY),
         ids=ids,
-        facts=[share.facts for share in shares],
-        messages=[share.messages for share in shares],
+        shares=list(shares),
         turns=TURNS_PER_CONVERSATION,
         pool=pool,
         model_id=model_id,

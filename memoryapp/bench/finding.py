@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from memoryapp import columns
 from memoryapp.accounts.models import User
-from memoryapp.bench.crowd import Share, gather, questions
+from memoryapp.bench.crowd import gather, questions
 from memoryapp.bench.installation import BenchFailedError
 from memoryapp.bench.report import Row
 from memoryapp.context import recall
@@ -79,14 +79,12 @@ def measure(sizes: Sizes, say: Say) -> list[Row]:
     embedder.embed_queries(asked[:1])
 
     say(f"A person with {sizes.small:,} facts and as many messages, and one other like it …")
-    (one, _) = _gather(sizes, [Share(sizes.small, sizes.small)] * 2)
+    (one, _) = _gather(sizes, [sizes.small] * 2)
     beside_one = _timed([one], asked)
 
     say(f"{sizes.rows:,} rows of {sizes.people} people …")
-    own = Share(sizes.own, sizes.own)
-    small = Share(sizes.small, sizes.small)
     rest = (sizes.rows // 2 - sizes.own - sizes.small) // (sizes.people - 2) // 2 * 2
-    people = _gather(sizes, [own, small, *[Share(rest, rest)] * (sizes.people - 2)])
+    people = _gather(sizes, [sizes.own, sizes.small, *[rest] * (sizes.people - 2)])
     alone = _timed(people[:1], asked)
     in_turn = _timed(people[:ASKING], asked[: sizes.repeats // ASKING])
     beside_many = _timed(people[1:2], asked)
@@ -101,7 +99,7 @@ def measure(sizes: Sizes, say: Say) -> list[Row]:
     ]
 
 
-def _gather(sizes: Sizes, shares: Sequence[Share]) -> list[UUID]:
+def _gather(sizes: Sizes, shares: Sequence[int]) -> list[UUID]:
     embedder = get_embedder()
     return gather(shares, pool=sizes.pool, dimensions=embedder.dimensions, model_id=embedder.model_id)
 

@@ -7,20 +7,13 @@ reads where its database is before any command runs.
 import json
 from collections.abc import Callable
 
-from memoryapp.bench.commands import manage
-from memoryapp.bench.installation import own_environment, throw_away_directory
+from memoryapp.bench.commands import manage, own_servers
 from memoryapp.bench.report import Row
-from memoryapp.embedded.servers import Servers
 
 SIZES: dict[str, int] = {}  # where they differ from memoryapp.bench.finding.Sizes
 
 
 def run(say: Callable[[str], None]) -> list[Row]:
-    with throw_away_directory() as directory, Servers(directory, is_durable=False) as servers:
-        environment = own_environment(directory) | {
-            "DATABASE_URL": servers.database_url,
-            "REDIS_URL": servers.redis_url,
-        }
-        manage(["migrate", "--verbosity", "0"], environment)
+    with own_servers() as environment:
         measured = manage(["find_among_many", "--sizes", json.dumps(SIZES)], environment, say=say)
     return [Row(**row) for row in json.loads(measured)]

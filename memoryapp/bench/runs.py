@@ -9,18 +9,16 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from memoryapp.bench import footprint
-from memoryapp.bench.commands import manage
+from memoryapp.bench.commands import manage, own_servers
 from memoryapp.bench.installation import (
     BenchFailedError,
     Client,
     Installation,
-    own_environment,
     running,
     throw_away_directory,
 )
 from memoryapp.bench.report import Row
 from memoryapp.bench.stub import StubModel
-from memoryapp.embedded.servers import Servers
 
 SIZES: dict[str, object] = {}  # where they differ from memoryapp.bench.stepping.Sizes
 KILLS = 3
@@ -39,14 +37,8 @@ def run(say: Callable[[str], None]) -> list[Row]:
 
 def _costs(model: StubModel, say: Callable[[str], None]) -> list[Row]:
     """In a process of its own on throw-away servers."""
-    with throw_away_directory() as directory, Servers(directory) as servers:
-        environment = own_environment(directory) | {
-            **LONG_RUNS,
-            "DATABASE_URL": servers.database_url,
-            "REDIS_URL": servers.redis_url,
-            "ANTHROPIC_BASE_URL": model.url,
-        }
-        manage(["migrate", "--verbosity", "0"], environment)
+    with own_servers(is_durable=True) as servers:
+        environment = servers | LONG_RUNS | {"ANTHROPIC_BASE_URL": model.url}
         measured = manage(["take_steps", "--sizes", json.dumps(SIZES)], environment, say=say)
     return [Row(**row) for row in json.loads(measured)]
 

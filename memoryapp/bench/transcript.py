@@ -8,11 +8,9 @@ import json
 from collections.abc import Callable
 
 from memoryapp.bench import needles
-from memoryapp.bench.commands import manage
-from memoryapp.bench.installation import own_environment, throw_away_directory
+from memoryapp.bench.commands import manage, own_servers
 from memoryapp.bench.report import Row
 from memoryapp.bench.scripted import ScriptedModel
-from memoryapp.embedded.servers import Servers
 
 SIZES: dict[str, int] = {}  # where they differ from memoryapp.bench.growing.Sizes
 MODEL, CHEAP_MODEL = "bench-16k", "bench-cheap"
@@ -23,14 +21,8 @@ MAX_OUTPUT_TOKENS = 4_000
 def run(say: Callable[[str], None]) -> list[Row]:
     """Rows about assembly, about 200 scripted turns, and about 50 facts planted in 400 turns of chit-chat."""
     needles.data_set()  # where it is missing, that is said now and not after minutes
-    with (
-        throw_away_directory() as directory,
-        Servers(directory, is_durable=False) as servers,
-        ScriptedModel(summarises=CHEAP_MODEL, windows=WINDOWS).serving() as model,
-    ):
-        environment = own_environment(directory) | {
-            "DATABASE_URL": servers.database_url,
-            "REDIS_URL": servers.redis_url,
+    with own_servers() as servers, ScriptedModel(summarises=CHEAP_MODEL, windows=WINDOWS).serving() as model:
+        environment = servers | {
             "ANTHROPIC_BASE_URL": model.url,
             "STRATA_CHAT_MODEL": MODEL,
             "STRATA_CHEAP_MODEL": CHEAP_MODEL,
@@ -44,7 +36,6 @@ def run(say: Callable[[str], None]) -> list[Row]:
                 }
             ),
         }
-        manage(["migrate", "--verbosity", "0"], environment)
         sizes = ["--sizes", json.dumps(SIZES)]
         costs = manage(["grow_conversations", "costs", *sizes], environment, say=say)
         facts = manage(["grow_conversations", "facts", *sizes], environment, say=say)

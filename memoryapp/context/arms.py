@@ -19,15 +19,15 @@ from memoryapp.context import considered as verdicts
 from memoryapp.context.considered import Considered
 from memoryapp.context.items import excerpt
 from memoryapp.embeddings.base import Aim, Embedder
+from memoryapp.longterm import experience_queries, search, tombstones
 from memoryapp.longterm import queries as longterm
-from memoryapp.longterm import search
 from memoryapp.longterm.models import Experience, Memory, MemoryQuerySet
 from memoryapp.policies import cues, dialogue, ranking, routing
 from memoryapp.policies import experiences as lessons
+from memoryapp.policies.dialogue import Question
 from memoryapp.policies.languages import language_of
 from memoryapp.policies.reconciliation import normalise
 from memoryapp.policies.routing import ByKey, Listing, Order, Route
-from memoryapp.policies.terms import Sought
 from memoryapp.transcript import passages as said
 from memoryapp.transcript import queries as transcript
 from memoryapp.transcript.queries import InPrompt, PastMessage
@@ -45,7 +45,7 @@ class Asked:
     """
 
     text: str
-    sought: Sought
+    question: Question
     embedder: Embedder
     embedding: list[float] | None
     spoken: list[float] | None
@@ -60,7 +60,7 @@ class Asked:
 
 def looked_up(user_id: UUID, way: Route, *, now: datetime) -> list[Considered]:
     """The live facts that answer a question which a look-up can answer, in their order."""
-    live = longterm.memories(user_id).filter(confidence__gte=F("kind__min_confidence"))
+    live = _without_vectors(longterm.memories(user_id)).filter(confidence__gte=F("kind__min_confidence"))
     match way:
         case ByKey():
             found, reason = _of_keys(live, way.keys), verdicts.BY_KEY
@@ -116,7 +116,7 @@ def facts(
     found = search.facts(
         user_id, embedding=asked.aimed(Aim.FACTS), model_id=asked.embedder.model_id, as_of=as_of
     )
-    scores = ranking.score_facts(asked.sought, found.facts, asked.embedder.calibration)
+    scores = ranking.score_facts(asked.question.sought, found.facts, asked.embedder.calibration)
     likeliest = np.argsort(-scores.probability, kind="stable")[:limit]
     ids = {index: found.ids[index] for index in likeliest}
     memories = _memories(user_id, ids.values(), as_of=as_of)
@@ -138,11 +138,13 @@ def _memories(user_id: UUID, ids: Iterable[UUID], *, as_of: datetime | None) -> 
     wanted = list(ids)
     if not wanted:
         return {}
-    if as_of:
-        return {memory.id: memory for memory in longterm.as_of(user_id, as_of).filter(id__in=wanted)}
-    # The vectors stay in the database: they are a hundred times the rest.
-    rows = longterm.memories(user_id).filter(id__in=wanted).defer("embedding", "terms")
-    return {memory.id: memory for memory in rows}
+    rows = longterm.as_of(user_id, as_of) if as_of else longterm.memories(user_id)
+    return {memory.id: memory for memory in _without_vectors(rows).filter(id__in=wanted)}
+
+
+def _without_vectors(rows: MemoryQuerySet) -> MemoryQuerySet:
+    """They stay in the database: they are a hundred times the rest."""
+    return rows.defer("embedding", "terms")
 
 
 def _fact(memory: Memory, *, cosine: float, overlap: float, confidence: float, now: datetime) -> Considered:
@@ -182,13 +184,13 @@ def turns(
     The order is that of ``policies.dialogue``. To stand in one list with the other arms, the first takes the highest
     confidence as its score, the second the next, and so on; each is included by a confidence of its own.
     """
-    if not asked.sought.words:
+    if not asked.question.sought.words:
         return []
     found = said.passages(
         user_id, embedding=asked.aimed(Aim.DIALOGUE), model_id=asked.embedder.model_id, leave_out=leave_out
     )
     passages = found.passages
-    scores = dialogue.score(dialogue.question(asked.text), passages, asked.embedder.calibration)
+    scores = dialogue.score(asked.question, passages, asked.embedder.calibration)
     order = np.argsort(-scores.score, kind="stable")
     order = order[~dialogue.is_to_forget(passages)[order]]
     if as_of:
@@ -196,7 +198,7 @@ def turns(
     order = order[:limit]
     heights = np.sort(scores.confidence[order])[::-1]
     messages = transcript.past_messages(user_id, [found.message_ids[index] for index in order])
-    forgotten = longterm.forgotten_turns(user_id, {message.turn_id for message in messages.values()})
+    forgotten = tombstones.forgotten_turns(user_id, {message.turn_id for message in messages.values()})
     messages = {key: message for key, message in messages.items() if message.turn_id not in forgotten}
     return [
         _turn(
@@ -221,21 +223,14 @@ def _turn(
     confidence: float,
     score: float,
 ) -> Considered:
-    is_relevant = confidence >= get_conf().recall_min_confidence
-    is_question = not message.speaker and _asks_only(message.text, asked.text)
-    return Considered(
-        message,
-        _arms(cosine, overlap),
-        confidence,
-        score,
-        included=is_relevant and not is_question,
-        reason=verdicts.ONLY_A_QUESTION
-        if is_question
-        else verdicts.RELEVANT
-        if is_relevant
-        else verdicts.BELOW_CUTOFF,
-        excerpt=excerpt(message.text, asked.text) if is_relevant else "",
+    found = Considered(
+        message, _arms(cosine, overlap), confidence, score, included=True, reason=verdicts.RELEVANT
     )
+    if confidence < get_conf().recall_min_confidence:
+        return verdicts.left_out(found, verdicts.BELOW_CUTOFF)
+    if not message.speaker and _asks_only(message.text, asked.text):
+        return verdicts.left_out(found, verdicts.ONLY_A_QUESTION)
+    return replace(found, excerpt=excerpt(message.text, asked.text))
 
 
 def _asks_only(said: str, asked: str) -> bool:
@@ -251,7 +246,7 @@ def experiences(user_id: UUID, asked: Asked, *, now: datetime) -> list[Considere
     """What was learned for goals like this, best first; nothing for a message that is too short to be a task."""
     if lessons.is_trivial(asked.text):
         return []
-    known = longterm.live_experiences(user_id, embedding=asked.embedding, model_id=asked.embedder.model_id)
+    known = experience_queries.live(user_id, embedding=asked.embedding, model_id=asked.embedder.model_id)
     ranked = _ranked(_lesson(experience, asked.text, now=now) for experience in known)
     relevant = [item for item in ranked if item.included]
     surplus = {id(item) for item in relevant[get_conf().experience_max_items :]}

@@ -10,7 +10,6 @@ from memoryapp.longterm.models import Experience, Memory
 from memoryapp.policies.fencing import as_data, inert
 from memoryapp.policies.terms import sought
 from memoryapp.policies.trust import Origin
-from memoryapp.transcript.models import Message
 from memoryapp.transcript.queries import PastMessage
 
 EXCERPT_CHARS = 600  # about 150 tokens: six such messages fill what recall may take
@@ -85,12 +84,9 @@ def _message(message: PastMessage, part: str) -> dict[str, object]:
     As short as can be: an answer about conversations is spread over many short messages, and with a name for every part
     and an id half as many would fit.
     """
-    said: dict[str, object] = {f"{_speaker(message)}, {_day(message.said_at)}": part or message.text}
+    speaker = message.speaker or message.role
+    said: dict[str, object] = {f"{speaker}, {_day(message.said_at)}": part or message.text}
     return said if message.taint == Origin.USER_TYPED else said | {"origin": message.taint.value}
-
-
-def _speaker(message: PastMessage) -> str:
-    return message.speaker or Message.Role(message.role).value
 
 
 def _day(moment: datetime) -> str:

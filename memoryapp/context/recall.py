@@ -22,13 +22,11 @@ from memoryapp.embeddings.base import EmbedderUnavailable
 from memoryapp.embeddings.registry import get_embedder
 from memoryapp.longterm import queries as longterm
 from memoryapp.longterm.queries import Taken
-from memoryapp.policies import ranking
-from memoryapp.policies.dialogue import in_first_person
+from memoryapp.policies import dialogue, ranking
 from memoryapp.policies.experiences import is_trivial
 from memoryapp.policies.quoting import is_covered, without
 from memoryapp.policies.reconciliation import normalise
 from memoryapp.policies.routing import route
-from memoryapp.policies.terms import sought
 from memoryapp.policies.trust import Origin, weakest
 from memoryapp.transcript import queries as transcript
 from memoryapp.transcript.queries import InPrompt
@@ -219,7 +217,7 @@ def _found(
 
 
 def _asked(text: str, participants: Sequence[str]) -> Asked:
-    spoken = in_first_person(text, participants)
+    spoken = dialogue.in_first_person(text, participants)
     texts = list(dict.fromkeys((text, spoken)))
     embedder = get_embedder()
     try:
@@ -227,7 +225,7 @@ def _asked(text: str, participants: Sequence[str]) -> Asked:
     except EmbedderUnavailable as error:
         logger.warning("Recall is by words only: %s", error)
         vectors = {}
-    return Asked(text, sought(text), embedder, vectors.get(text), vectors.get(spoken))
+    return Asked(text, dialogue.question(text), embedder, vectors.get(text), vectors.get(spoken))
 
 
 def _each_once(

@@ -153,7 +153,7 @@ def _answer(person: Person, asked: Asked, index: Bm25, *, with_vectors: bool) ->
             }
             for method, order in ranked.items()
         },
-        confidence=_confidence(found),
+        confidence=confidence(found),
         is_answered=any(item.included for item in found),
         took_ms=took_ms,
     )
@@ -179,7 +179,8 @@ def _packed(ranked: Sequence[Considered], tokens: Callable[[Considered], int]) -
     return compress(ranked, fits)
 
 
-def _confidence(found: Sequence[Considered]) -> float:
+def confidence(found: Sequence[Considered]) -> float:
+    """The best."""
     return max((item.confidence or 0.0 for item in found), default=0.0)
 
 
@@ -217,7 +218,7 @@ def _strange(asker: Person, other: Person) -> list[Answer]:
     for asked in filter(_is_counted, asker.sample.answerable):
         found, took_ms = _search(other, renamed(asked.text, asker.sample.names, other.sample.names))
         is_answered = any(item.included for item in found)
-        answers.append(Answer(asked, {}, {}, _confidence(found), is_answered, took_ms))
+        answers.append(Answer(asked, {}, {}, confidence(found), is_answered, took_ms))
     return answers
 
 

@@ -5,7 +5,7 @@ from collections.abc import Hashable, Mapping, Sequence, Set
 from types import MappingProxyType
 from typing import Final
 
-DEPTHS: Final = (5, 10, 25)
+DEPTHS: Final = (1, 5, 10, 25)
 
 
 def figures(

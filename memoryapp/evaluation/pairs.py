@@ -7,7 +7,7 @@ another (``tests/data/pairs.json``). It fills the database that it is given.
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -20,7 +20,7 @@ from memoryapp.context.considered import Considered
 from memoryapp.embeddings.registry import get_embedder
 from memoryapp.evaluation import metrics, statements
 from memoryapp.evaluation.baselines import Bm25
-from memoryapp.evaluation.dialogues import embed_all
+from memoryapp.evaluation.dialogues import Figures, Say, confidence, embed_all
 from memoryapp.evaluation.statements import DATA, remember
 from memoryapp.policies.reconciliation import Outcome
 from memoryapp.policies.terms import terms
@@ -28,9 +28,6 @@ from memoryapp.policies.trust import Origin
 
 DEPTH: Final = 50
 CROSS_LINGUAL: Final = "cross-lingual"
-
-Say = Callable[[str], None]
-Figures = dict[str, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +103,7 @@ def measure(*, with_vectors: bool, now: datetime, say: Say) -> dict[str, Any]:
         "statements": statements.measure(now=now),
         "abstention": {
             "auc": metrics.auc(
-                [_confidence(found) for _, found in answers], [_confidence(found) for found in unsaid]
+                [confidence(found) for _, found in answers], [confidence(found) for found in unsaid]
             ),
             "answered_known": _share_answered([found for _, found in answers]),
             "answered_unknown": _share_answered(unsaid),
@@ -128,23 +125,17 @@ def _paraphrases(
     by_category: dict[str, list[Figures]] = defaultdict(list)
     rows = []
     for pair, found in answers:
-        row = _figures([item.memory.id for item in found], ids[pair.fact])
-        row["in_prompt"] = float(any(item.included and item.memory.id == ids[pair.fact] for item in found))
+        row = metrics.figures(
+            [item.memory.id for item in found],
+            {ids[pair.fact]},
+            packed={"in_prompt": {item.memory.id for item in found if item.included}},
+        )
         rows.append(row)
         by_category[pair.category].append(row)
     return {
         "overall": _mean(rows),
         "by_category": {name: _mean(by_category[name]) for name in sorted(by_category)},
         "n": len(rows),
-    }
-
-
-def _figures(ranked: Sequence[object], wanted: object) -> Figures:
-    rank = ranked.index(wanted) + 1 if wanted in ranked else None
-    return {
-        "recall@1": float(rank == 1),
-        "recall@5": float(rank is not None and rank <= 5),
-        "mrr": 1 / rank if rank else 0.0,
     }
 
 
@@ -156,7 +147,10 @@ def _by_words(data: PairSet) -> Figures:
     """What words alone can find here: next to nothing, which is the point of the set."""
     index = Bm25([terms(fact) for fact in data.facts])
     return _mean(
-        [_figures(index.ranking(terms(pair.question)), data.facts.index(pair.fact)) for pair in data.pairs]
+        [
+            metrics.figures(index.ranking(terms(pair.question)), {data.facts.index(pair.fact)})
+            for pair in data.pairs
+        ]
     )
 
 
@@ -215,10 +209,6 @@ def _judged_contradictions(changed: Sequence[_Changed], *, now: datetime) -> dic
     )
     asked = sum(change.outcome == Outcome.CONFLICT for change in changed)
     return {"asked": asked, "unsettled_recalled": recalled, "n": len(changed)}
-
-
-def _confidence(found: Sequence[Considered]) -> float:
-    return max((item.confidence or 0.0 for item in found), default=0.0)
 
 
 def _share_answered(found: Sequence[Sequence[Considered]]) -> float:

@@ -8,9 +8,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from memoryapp.bench.commands import manage
-from memoryapp.bench.installation import own_environment, throw_away_directory
-from memoryapp.embedded.servers import Servers
+from memoryapp.bench.commands import manage, own_servers
 
 # By the names that the command takes; "none": rows without vectors, so that words alone decide.
 EMBEDDERS: Final = {
@@ -25,10 +23,8 @@ EMBEDDERS: Final = {
 
 def run(arguments: Sequence[str], *, embedder: str, say: Callable[[str], None]) -> dict[str, Any]:
     """What ``manage.py measure_recall`` with these arguments finds. Raises BenchFailedError with its output."""
-    with throw_away_directory() as directory, Servers(directory, is_durable=False) as servers:
-        environment = own_environment(directory) | EMBEDDERS[embedder] | _service_of(embedder)
-        environment |= {"DATABASE_URL": servers.database_url, "REDIS_URL": servers.redis_url}
-        manage(["migrate", "--verbosity", "0"], environment)
+    with own_servers() as servers:
+        environment = servers | EMBEDDERS[embedder] | _service_of(embedder)
         without = ["--words-alone"] if embedder == "none" else []
         found: dict[str, Any] = json.loads(
             manage(["measure_recall", *arguments, *without], environment, say=say)

@@ -15,13 +15,14 @@ from memoryapp.accounts.auth import caller_id
 from memoryapp.errors import InvalidInputError
 from memoryapp.inspector import experience_presentation as show
 from memoryapp.inspector.views import PAGE, render_page
-from memoryapp.longterm import experiences, queries
+from memoryapp.longterm import experience_queries, experiences
+from memoryapp.longterm.presentation import FORGOTTEN
 
 
 @login_required
 @require_GET
 def listing(request: HttpRequest) -> HttpResponse:
-    rows = queries.experiences(caller_id(request))
+    rows = experience_queries.unfaded(caller_id(request))
     page, next_cursor = rest.page(
         rows, order=("-recorded_at", "-id"), cursor=request.GET.get("after", ""), limit=PAGE
     )
@@ -35,7 +36,7 @@ def listing(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_GET
 def experience(request: HttpRequest, experience_id: UUID) -> HttpResponse:
-    found = queries.get_experience(caller_id(request), experience_id)
+    found = experience_queries.get(caller_id(request), experience_id)
     return render_page(request, "experience", {"experience": show.experience_page(found)})
 
 
@@ -44,7 +45,7 @@ def experience(request: HttpRequest, experience_id: UUID) -> HttpResponse:
 def feedback(request: HttpRequest, experience_id: UUID) -> HttpResponse:
     """A person's word on this page, where they read it, also confirms what waits for it."""
     user_id, said = caller_id(request), request.POST.get("helped", "")
-    queries.get_experience(
+    experience_queries.get(
         user_id, experience_id
     )  # what is not theirs does not exist, whatever the form says
     if said not in {"yes", "no"}:
@@ -65,5 +66,5 @@ def feedback(request: HttpRequest, experience_id: UUID) -> HttpResponse:
 @require_POST
 def forget(request: HttpRequest, experience_id: UUID) -> HttpResponse:
     experiences.forget(caller_id(request), experience_id)
-    messages.success(request, "Forgotten, with the records of the runs that held it.")
+    messages.success(request, FORGOTTEN)
     return redirect("inspector:experiences")

@@ -1,7 +1,5 @@
 """The kinds of facts and their lifetimes: for everyone to read, for staff to change with a look at what that does."""
 
-from collections.abc import Mapping
-
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
@@ -14,6 +12,8 @@ from memoryapp.errors import InvalidInputError
 from memoryapp.inspector.views import render_page
 from memoryapp.longterm import kinds, queries
 from memoryapp.longterm.models import MAX_DAYS, Kind
+
+OLD_REASON = "This is the reason for the lifetime before. Say why it is kept so long from now on."
 
 
 @login_required
@@ -37,12 +37,12 @@ def kind(request: HttpRequest, slug: str) -> HttpResponse:
     except InvalidInputError as error:
         return _kind(request, found, draft=values, ttl_problem=str(error), status=error.http_status)
     rationale = values.get("rationale", "").strip()
-    needs_reason = ttl_days != found.ttl_days and rationale == found.rationale
+    is_reason_old = ttl_days != found.ttl_days and rationale == found.rationale
+    problem = OLD_REASON if is_reason_old else ""
     if values.get("apply") != values.get("ttl_days"):  # what was shown is what is done
         preview = _preview(found, ttl_days)
-        return _kind(request, found, draft=values, preview=preview, is_asked=True, is_reason_old=needs_reason)
-    if needs_reason:
-        problem = "This is the reason for the lifetime before. Say why it is kept so long from now on."
+        return _kind(request, found, draft=values, preview=preview, is_asked=True, rationale_problem=problem)
+    if is_reason_old:
         return _kind(request, found, draft=values, rationale_problem=problem, status=422)
     try:
         kinds.change(slug, ttl_days=ttl_days, rationale=rationale)
@@ -56,16 +56,14 @@ def _kind(
     request: HttpRequest,
     found: Kind,
     *,
-    draft: Mapping[str, str] | QueryDict | None = None,
+    draft: QueryDict | None = None,
     preview: list[kinds.Fading] | None = None,
     is_asked: bool = False,
-    is_reason_old: bool = False,
     problem: str = "",
     ttl_problem: str = "",
     rationale_problem: str = "",
     status: int = 200,
 ) -> HttpResponse:
-    """``is_reason_old``: the lifetime changes and its reason does not, as yet."""
     present = "" if found.ttl_days is None else str(found.ttl_days)
     context = {
         "kind": found,
@@ -73,7 +71,6 @@ def _kind(
         "rationale": draft.get("rationale", "") if draft else found.rationale,
         "preview": preview,
         "is_asked": is_asked,
-        "is_reason_old": is_reason_old,
         "form_error": problem,
         "ttl_problem": ttl_problem,
         "rationale_problem": rationale_problem,

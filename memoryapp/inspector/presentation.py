@@ -149,7 +149,7 @@ def memory_page(memory: Memory) -> MemoryPage:
         row=memory_row(memory),
         kind_rationale=memory.kind.rationale,
         key=memory.key,
-        source_url=_source_url(memory),
+        source_url=source_url(memory),
         source_text=message.text if message else "",
         flag_reason=_flag_reason(memory),
         happened_at=memory.happened_at,
@@ -197,7 +197,15 @@ def fact_url(memory: Memory) -> str:
 
 
 def turn_url(turn: Turn) -> str:
-    return f"{reverse('chat:conversation', args=[turn.conversation_id])}#turn-{turn.id}"
+    """Leads to its place in the chat, on whatever page of it and on whatever branch."""
+    return reverse("chat:turn", args=[turn.id])
+
+
+def source_url(memory: Memory) -> str:
+    """The message it was taken from, while its conversation is there."""
+    message = memory.source_message
+    is_there = message is not None and message.turn.conversation.deleted_at is None
+    return turn_url(message.turn) if message and is_there else ""
 
 
 def _status_label(memory: Memory, *, has_faded: bool) -> str:
@@ -210,7 +218,7 @@ def _waiting_card(memory: Memory) -> WaitingCard:
     rival = longterm.rival(memory)
     return WaitingCard(
         row=memory_row(memory),
-        source_url=_source_url(memory),
+        source_url=source_url(memory),
         channel=memory.get_channel_display(),
         flag_reason=_flag_reason(memory),
         rival=memory_row(rival) if rival else None,
@@ -229,7 +237,7 @@ def _former_rows(memory: Memory) -> list[FormerRow]:
                 held_from=former.valid_from,
                 held_to=former.valid_to,
                 replaced_by=_how_it_came(successor),
-                replaced_by_url=_source_url(successor),
+                replaced_by_url=source_url(successor),
             )
         )
         successor = former
@@ -245,13 +253,6 @@ def _how_it_came(memory: Memory) -> str:
         Memory.Channel.API: "a program",
         Memory.Channel.IMPORT: "an import",
     }.get(Memory.Channel(memory.channel), "what you said in a chat that is gone")
-
-
-def _source_url(memory: Memory) -> str:
-    """The message it was taken from, while its conversation is there."""
-    message = memory.source_message
-    is_there = message is not None and message.turn.conversation.deleted_at is None
-    return turn_url(message.turn) if message and is_there else ""
 
 
 def _flag_reason(memory: Memory) -> str:

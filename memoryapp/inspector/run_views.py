@@ -22,6 +22,7 @@ from memoryapp.inspector import presentation as facts
 from memoryapp.inspector import run_presentation as show
 from memoryapp.inspector.experience_presentation import experience_row
 from memoryapp.inspector.views import PAGE, next_url, render_page
+from memoryapp.longterm import experience_queries
 from memoryapp.longterm import queries as longterm
 from memoryapp.scratchpad import operations, queries, timeline
 from memoryapp.scratchpad.models import Run, Step
@@ -141,7 +142,7 @@ def _context(
         context["memories"] = [facts.memory_row(memory) for memory in memories]
         context["experiences"] = [
             experience_row(experience)
-            for experience in longterm.experiences_from_run(user_id, found.id)[:LEARNED]
+            for experience in experience_queries.from_run(user_id, found.id)[:LEARNED]
         ]
     return context
 

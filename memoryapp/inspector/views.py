@@ -23,6 +23,7 @@ from memoryapp.inspector import settling, summary_presentation
 from memoryapp.longterm import operations, queries
 from memoryapp.longterm.feedback import give_feedback
 from memoryapp.longterm.models import Memory, MemoryQuerySet
+from memoryapp.longterm.presentation import BROUGHT_BACK, FORGOTTEN
 from memoryapp.policies.feedback import Verdict
 from memoryapp.scratchpad import queries as scratchpad
 from memoryapp.transcript import queries as transcript
@@ -154,7 +155,7 @@ def fact_bring_back(request: HttpRequest, memory_id: UUID) -> HttpResponse:
     except InvalidInputError as error:
         memory = queries.get_memory(user_id, memory_id)
         return _fact(request, memory, problem=str(error), status=error.http_status)
-    messages.success(request, "It is in use again.")
+    messages.success(request, BROUGHT_BACK)
     return redirect("inspector:fact", memory_id)
 
 
@@ -162,7 +163,7 @@ def fact_bring_back(request: HttpRequest, memory_id: UUID) -> HttpResponse:
 @require_POST
 def fact_delete(request: HttpRequest, memory_id: UUID) -> HttpResponse:
     operations.forget(caller_id(request), memory_id, now=timezone.now())
-    messages.success(request, "Forgotten, with the records of the runs that held it.")
+    messages.success(request, FORGOTTEN)
     return redirect(_next(request.GET) or "inspector:facts")
 
 

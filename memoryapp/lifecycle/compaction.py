@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from memoryapp.conf import get_conf
 from memoryapp.lifecycle import prompts
-from memoryapp.llm.base import Cancellation, ModelMessage, ModelRequest, Text, Usage
+from memoryapp.llm.base import Cancellation, Usage
 from memoryapp.llm.errors import ModelError
 from memoryapp.llm.jobs import whole_reply
 from memoryapp.llm.registry import chat_limits, get_chat_model
@@ -63,10 +63,11 @@ def is_due_after(turn: Turn) -> bool:
     """Whether the next prompt would reach the trigger share of what a prompt may hold, and no summary came since."""
     conf = get_conf()
     share = conf.for_model(conf.chat_model).compaction_trigger_share
-    current = queries.current_summary(turn.user_id, turn.conversation_id)
-    is_answered_for = bool(current and turn.finished_at and current.created_at > turn.finished_at)
     used = turn.next_prompt_tokens
-    return not is_answered_for and policy.is_due(used_tokens=used, input_tokens=_input_tokens(), share=share)
+    if not policy.is_due(used_tokens=used, input_tokens=_input_tokens(), share=share):
+        return False
+    current = queries.current_summary(turn.user_id, turn.conversation_id)
+    return not (current and turn.finished_at and current.created_at > turn.finished_at)
 
 
 def compact_after(turn: Turn) -> Compacted:
@@ -235,14 +236,9 @@ def _draft(
 
 def _asked(told: str, cancellation: Cancellation) -> tuple[str, Usage]:
     """The model's answer; empty unless it ended by itself: a cut one, or a call of a tool, is none."""
-    request = ModelRequest(
-        model=get_conf().cheap_model,
-        system=prompts.COMPACTION,
-        messages=(ModelMessage("user", (Text(told),)),),
-        tools=(),
-        max_tokens=transcript.summary_limit_tokens(),
+    reply = whole_reply(
+        prompts.COMPACTION, told, max_tokens=transcript.summary_limit_tokens(), cancellation=cancellation
     )
-    reply = whole_reply(request, cancellation)
     return (reply.text if reply.stop_reason == "end_turn" else ""), reply.usage
 
 
@@ -265,13 +261,9 @@ def _tokens_in_prompt(text: str, lines: Sequence[NewLine], *, is_first: bool) ->
 
 
 def _clipped(text: str) -> str:
-    """A giant's beginning and end: one message must not outgrow the window of the model that summarises it."""
+    """One message must not outgrow the window of the model that summarises it."""
     tokens, limit = estimate_text(text), _chunk_tokens() // 2
-    if tokens <= limit:
-        return text
-    kept = len(text) * limit // tokens
-    head, tail = kept * 2 // 3, kept // 3
-    return f"{text[:head]}\n[… {len(text) - head - tail:,} characters left out …]\n{text[-tail:]}"
+    return text if tokens <= limit else prompts.clipped(text, max_chars=len(text) * limit // tokens)
 
 
 def _fenced(text: str) -> str:

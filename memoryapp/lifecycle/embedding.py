@@ -9,7 +9,7 @@ from uuid import UUID
 from django.db.models import QuerySet
 
 from memoryapp.embeddings.registry import get_embedder
-from memoryapp.longterm import experiences, queries
+from memoryapp.longterm import experience_queries, experiences, queries
 from memoryapp.longterm import operations as longterm
 from memoryapp.longterm.models import Experience, Memory
 from memoryapp.transcript import keys
@@ -115,7 +115,7 @@ def _store_goal(experience_id: UUID, embedding: list[float], model_id: str) -> b
 SORTS: Final = {
     "memories": Sort(queries.not_embedded, _memories),
     "messages": Sort(keys.not_embedded, _messages),
-    "experiences": Sort(queries.experiences_not_embedded, _experiences),
+    "experiences": Sort(experience_queries.not_embedded, _experiences),
 }
 
 

@@ -21,7 +21,7 @@ from memoryapp.errors import InvalidInputError, MemoryAppError
 from memoryapp.lifecycle import findings
 from memoryapp.lifecycle.findings import Finding, Findings, Neighbour, UnreadableAnswerError
 from memoryapp.lifecycle.models import LifecycleRun
-from memoryapp.llm.base import Cancellation, Usage
+from memoryapp.llm.base import Usage
 from memoryapp.llm.registry import get_chat_model
 from memoryapp.longterm import operations as longterm
 from memoryapp.longterm import queries as memories
@@ -167,7 +167,6 @@ def _found(reading: _Reading) -> Findings:
         meanings="; ".join(f"{kind.slug}: {kind.label.lower()}" for kind in kinds),
         known=_neighbours(reading),
         time_zone=reading.time_zone,
-        cancellation=Cancellation(),
     )
 
 

@@ -17,15 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from memoryapp.conf import get_conf
 from memoryapp.errors import MemoryAppError
 from memoryapp.lifecycle import prompts
-from memoryapp.llm.base import (
-    Cancellation,
-    ModelMessage,
-    ModelReply,
-    ModelRequest,
-    Text,
-    ToolDefinition,
-    Usage,
-)
+from memoryapp.llm.base import ModelReply, ToolDefinition, Usage
 from memoryapp.llm.jobs import whole_reply
 from memoryapp.llm.offline.sentences import own_words
 from memoryapp.llm.offline.statements import find_statements
@@ -109,17 +101,16 @@ def by_model(
     meanings: str,
     known: Sequence[Neighbour],
     time_zone: str,
-    cancellation: Cancellation,
 ) -> Findings:
     """What the cheap model finds, checked. Raises ``ModelError``, and ``UnreadableAnswerError`` after two tries.
 
     ``meanings`` tells the model what the ``kinds`` are. An answer that names nothing is an answer; one that cannot be
     read is an error, never an empty list.
     """
-    request = _request(messages, kinds=kinds, meanings=meanings, known=known)
+    told, tool = _told(messages, known), _tool(kinds, meanings)
     spent = Usage()
     for _ in range(TRIES):
-        reply = whole_reply(request, cancellation)
+        reply = whole_reply(prompts.EXTRACTION, told, max_tokens=MAX_TOKENS, tools=(tool,))
         spent += reply.usage
         items = _items(reply)
         if items is not None:
@@ -128,25 +119,21 @@ def by_model(
     raise UnreadableAnswerError("The model's answer could not be read.", usage=spent)
 
 
-def _request(
-    messages: Sequence[UserMessage], *, kinds: Collection[str], meanings: str, known: Sequence[Neighbour]
-) -> ModelRequest:
+def _told(messages: Sequence[UserMessage], known: Sequence[Neighbour]) -> str:
     said = [
-        {"message": number, "said_on": f"{message.said_at:%A %Y-%m-%d}", "text": _clipped(message.text)}
+        {
+            "message": number,
+            "said_on": f"{message.said_at:%A %Y-%m-%d}",
+            "text": prompts.clipped(message.text, max_chars=MESSAGE_CHARS),
+        }
         for number, message in enumerate(messages, 1)
     ]
     facts = [
         {"about": number, "key": neighbour.key, "statement": neighbour.statement}
         for number, neighbour in enumerate(known, 1)
     ]
-    told = f"<known>\n{as_data(facts)}\n</known>\n\n<messages>\n{as_data(said)}\n</messages>"
-    return ModelRequest(
-        model=get_conf().cheap_model,
-        system=prompts.EXTRACTION,
-        messages=(ModelMessage("user", (Text(f"{told}\n\n{prompts.EXTRACT_NOW}"),)),),
-        tools=(_tool(kinds, meanings),),
-        max_tokens=MAX_TOKENS,
-    )
+    fenced = f"<known>\n{as_data(facts)}\n</known>\n\n<messages>\n{as_data(said)}\n</messages>"
+    return f"{fenced}\n\n{prompts.EXTRACT_NOW}"
 
 
 def _tool(kinds: Collection[str], meanings: str) -> ToolDefinition:
@@ -176,13 +163,6 @@ def _tool(kinds: Collection[str], meanings: str) -> ToolDefinition:
             "additionalProperties": False,
         },
     )
-
-
-def _clipped(text: str) -> str:
-    if len(text) <= MESSAGE_CHARS:
-        return text
-    head, tail = MESSAGE_CHARS * 2 // 3, MESSAGE_CHARS // 3
-    return f"{text[:head]}\n[… left out …]\n{text[-tail:]}"
 
 
 def _items(reply: ModelReply) -> list[Any] | None:

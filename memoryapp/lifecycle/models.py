@@ -39,6 +39,8 @@ class LifecycleRun(models.Model):
     class Meta:
         indexes: ClassVar = [
             models.Index(fields=["job", "-finished_at"], name="lifecycle_run_list"),
+            # How the newest runs about one row went, before it is tried again.
+            models.Index(fields=["subject_id", "job", "-finished_at"], name="lifecycle_run_of_subject"),
         ]
 
     def __str__(self) -> str:

@@ -1,6 +1,7 @@
 """The job log."""
 
 from collections.abc import Callable
+from datetime import datetime
 from uuid import UUID
 
 from django.utils import timezone
@@ -11,6 +12,7 @@ from memoryapp.lifecycle.extraction import Extracted
 from memoryapp.lifecycle.models import LifecycleRun
 from memoryapp.lifecycle.promotion import Promoted
 from memoryapp.lifecycle.titling import Titled
+from memoryapp.llm.base import Usage
 from memoryapp.transcript.models import Conversation, Turn
 
 
@@ -19,8 +21,7 @@ def logged(
     work: Callable[[], int],
     *,
     user_id: UUID | None = None,
-    subject_id: UUID | None = None,
-) -> int:
+) -> None:
     """Run ``work`` (which returns how many rows it changed) and keep a line about it, unless it changed nothing.
 
     A predictable failure is noted with its code and raised again.
@@ -29,14 +30,13 @@ def logged(
     try:
         rows = work()
     except MemoryAppError as error:
-        _note(job, user_id=user_id, subject_id=subject_id, started_at=started_at, error_code=error.code)
+        _note(job, user_id=user_id, started_at=started_at, error_code=error.code)
         raise
     if rows:
-        _note(job, user_id=user_id, subject_id=subject_id, started_at=started_at, rows=rows)
-    return rows
+        _note(job, user_id=user_id, started_at=started_at, rows=rows)
 
 
-def compacted(conversation: Conversation, work: Callable[[], Compacted]) -> Compacted:
+def compacted(conversation: Conversation, work: Callable[[], Compacted]) -> None:
     """Run a compaction and keep a line about it, unless it changed nothing."""
     started_at = timezone.now()
     done = work()
@@ -47,13 +47,11 @@ def compacted(conversation: Conversation, work: Callable[[], Compacted]) -> Comp
             subject_id=conversation.id,
             started_at=started_at,
             rows=done.versions,
-            input_tokens=done.usage.total_input_tokens,
-            output_tokens=done.usage.output_tokens,
+            usage=done.usage,
         )
-    return done
 
 
-def extracted(conversation: Conversation, work: Callable[[], Extracted]) -> Extracted:
+def extracted(conversation: Conversation, work: Callable[[], Extracted]) -> None:
     """Learn from a conversation and keep a line about it: what it cost, what it wrote, and why it stopped, if it did.
 
     No line when there was nothing to read.
@@ -67,11 +65,9 @@ def extracted(conversation: Conversation, work: Callable[[], Extracted]) -> Extr
             subject_id=conversation.id,
             started_at=started_at,
             rows=done.memories,
-            input_tokens=done.usage.total_input_tokens,
-            output_tokens=done.usage.output_tokens,
+            usage=done.usage,
             error_code=done.error_code,
         )
-    return done
 
 
 def titled(turn: Turn, work: Callable[[], Titled | None]) -> None:
@@ -85,8 +81,7 @@ def titled(turn: Turn, work: Callable[[], Titled | None]) -> None:
             subject_id=turn.conversation_id,
             started_at=started_at,
             rows=int(bool(done.title)),
-            input_tokens=done.usage.total_input_tokens,
-            output_tokens=done.usage.output_tokens,
+            usage=done.usage,
         )
 
 
@@ -101,10 +96,27 @@ def promoted(turn: Turn, work: Callable[[], Promoted | None]) -> None:
             subject_id=turn.id,
             started_at=started_at,
             rows=int(done.experience is not None),
-            input_tokens=done.usage.total_input_tokens,
-            output_tokens=done.usage.output_tokens,
+            usage=done.usage,
         )
 
 
-def _note(job: LifecycleRun.Job, **values: object) -> None:
-    LifecycleRun.objects.create(job=job, **values)
+def _note(
+    job: LifecycleRun.Job,
+    *,
+    user_id: UUID | None,
+    started_at: datetime,
+    subject_id: UUID | None = None,
+    rows: int = 0,
+    usage: Usage | None = None,
+    error_code: str = "",
+) -> None:
+    LifecycleRun.objects.create(
+        job=job,
+        user_id=user_id,
+        subject_id=subject_id,
+        started_at=started_at,
+        rows=rows,
+        input_tokens=usage.total_input_tokens if usage else 0,
+        output_tokens=usage.output_tokens if usage else 0,
+        error_code=error_code,
+    )

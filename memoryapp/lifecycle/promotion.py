@@ -14,11 +14,11 @@ from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 from memoryapp.conf import get_conf
 from memoryapp.embeddings.base import EmbedderUnavailable
 from memoryapp.lifecycle import embedding, prompts
-from memoryapp.llm.base import Cancellation, ModelMessage, ModelRequest, Text, Usage
+from memoryapp.llm.base import Usage
 from memoryapp.llm.errors import ModelError
 from memoryapp.llm.jobs import whole_reply
 from memoryapp.llm.registry import get_chat_model
-from memoryapp.longterm import experiences
+from memoryapp.longterm import experience_queries, experiences
 from memoryapp.longterm import queries as longterm
 from memoryapp.longterm.experiences import Lesson
 from memoryapp.longterm.models import Experience
@@ -93,7 +93,7 @@ def promote_run(turn: Turn, *, now: datetime) -> Promoted | None:
     if run is None or run.status != Run.Status.COMPLETED:
         return None
     steps = [step for step in scratchpad.steps(run) if step.action not in NOT_WORK]
-    if not _teaches(steps) or longterm.has_taught(turn.user_id, run.id):
+    if not _teaches(steps) or experience_queries.has_taught(turn.user_id, run.id):
         return None
     draft = _draft(run, steps)
     if draft.told is None:
@@ -176,15 +176,9 @@ def _draft(run: Run, steps: Sequence[Step]) -> _Draft:
 
 def _asked(run: Run, steps: Sequence[Step]) -> tuple[str, Usage]:
     """The model's answer; empty unless it ended by itself."""
-    told = as_data({"goal": form.goal(run.goal), "steps": [_told(step) for step in steps[-TOLD_STEPS:]]})
-    request = ModelRequest(
-        model=get_conf().cheap_model,
-        system=prompts.EXPERIENCE,
-        messages=(ModelMessage("user", (Text(f"<task>\n{told}\n</task>\n\n{prompts.EXPERIENCE_NOW}"),)),),
-        tools=(),
-        max_tokens=MAX_TOKENS,
-    )
-    reply = whole_reply(request, Cancellation())
+    task = as_data({"goal": form.goal(run.goal), "steps": [_told(step) for step in steps[-TOLD_STEPS:]]})
+    told = f"<task>\n{task}\n</task>\n\n{prompts.EXPERIENCE_NOW}"
+    reply = whole_reply(prompts.EXPERIENCE, told, max_tokens=MAX_TOKENS)
     return (reply.text if reply.stop_reason == "end_turn" else ""), reply.usage
 
 

@@ -1,4 +1,13 @@
-"""The instructions of the background jobs to the cheap model."""
+"""What the background jobs tell the cheap model: their instructions, and a long text in short."""
+
+
+def clipped(text: str, *, max_chars: int) -> str:
+    """A giant's beginning and end, and how much of it is not told."""
+    if len(text) <= max_chars:
+        return text
+    head, tail = max_chars * 2 // 3, max_chars // 3
+    return f"{text[:head]}\n[… {len(text) - head - tail:,} characters left out …]\n{text[-tail:]}"
+
 
 COMPACTION = """\
 You compact the older part of a conversation between a user and an assistant into one summary that replaces it. \

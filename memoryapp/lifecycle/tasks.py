@@ -60,7 +60,7 @@ def after_turn(turn_id: str) -> None:
     operations.titled(turn, lambda: titling.give_title_if_due(turn))
     if compaction.is_due_after(turn):
         _extract(turn.conversation)  # before turns leave the window
-    operations.compacted(turn.conversation, lambda: compaction.compact_after(turn))
+        operations.compacted(turn.conversation, lambda: compaction.compact_after(turn))
     nudge(EXTRACT_CONVERSATION, turn.conversation_id, delay_s=get_conf().extraction_delay_s)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from memoryapp.conf import get_conf
 from memoryapp.lifecycle import prompts
-from memoryapp.llm.base import Cancellation, ModelMessage, ModelReply, ModelRequest, Text, Usage
+from memoryapp.llm.base import ModelReply, Usage
 from memoryapp.llm.errors import ModelError
 from memoryapp.llm.jobs import whole_reply
 from memoryapp.llm.registry import get_chat_model
@@ -92,16 +92,8 @@ def _asked(turn: Turn) -> ModelReply:
             "assistant": queries.text_of(turn, Message.Role.ASSISTANT)[:REPLY_CHARS],
         }
     )
-    request = ModelRequest(
-        model=get_conf().cheap_model,
-        system=prompts.TITLE,
-        messages=(
-            ModelMessage("user", (Text(f"<conversation>\n{said}\n</conversation>\n\n{prompts.TITLE_NOW}"),)),
-        ),
-        tools=(),
-        max_tokens=MAX_TOKENS,
-    )
-    return whole_reply(request, Cancellation())
+    told = f"<conversation>\n{said}\n</conversation>\n\n{prompts.TITLE_NOW}"
+    return whole_reply(prompts.TITLE, told, max_tokens=MAX_TOKENS)
 
 
 def _bare(line: str) -> str:

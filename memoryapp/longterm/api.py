@@ -235,7 +235,7 @@ def forget_memory(request: HttpRequest, memory_id: UUID) -> Status[None]:
 
     With If-Match, only when it is still the version you read.
     """
-    version = rest.expected_version(request) if "If-Match" in request.headers else None
+    version = _version_if_sent(request)
     operations.forget(caller_id(request), memory_id, now=timezone.now(), version=version)
     return Status(204, None)
 
@@ -264,7 +264,7 @@ def judge_memory(request: HttpRequest, memory_id: UUID, body: VerdictIn) -> dict
         Verdict(body.verdict),
         turn_id=body.turn_id,
         now=timezone.now(),
-        version=rest.expected_version(request) if "If-Match" in request.headers else None,
+        version=_version_if_sent(request),
     )
     return memory_out(memory)
 
@@ -318,6 +318,10 @@ def _then(memory: Memory) -> dict[str, object]:
         "superseded_at": None,
         "superseded_by": None,
     }
+
+
+def _version_if_sent(request: HttpRequest) -> int | None:
+    return rest.expected_version(request) if "If-Match" in request.headers else None
 
 
 def _with_zone(moment: datetime | None) -> datetime | None:

@@ -9,7 +9,7 @@ from ninja import Router, Schema, Status
 
 from memoryapp import rest
 from memoryapp.accounts.auth import caller_id
-from memoryapp.longterm import experiences, queries
+from memoryapp.longterm import experience_queries, experiences
 from memoryapp.longterm.models import Experience
 
 router = Router(tags=["experiences"])
@@ -47,14 +47,14 @@ class ExperiencePage(Schema):
 @router.get("", response={200: ExperiencePage, **rest.PROBLEMS})
 def list_experiences(request: HttpRequest, cursor: str = "", limit: int = 50) -> dict[str, object]:
     """Newest first; also those that are too unsure to be recalled."""
-    rows = queries.experiences(caller_id(request))
+    rows = experience_queries.unfaded(caller_id(request))
     items, next_cursor = rest.page(rows, order=("-recorded_at", "-id"), cursor=cursor, limit=limit)
     return {"items": [experience_out(experience) for experience in items], "next_cursor": next_cursor}
 
 
 @router.get("/{uuid:experience_id}", response={200: ExperienceOut, **rest.PROBLEMS})
 def get_experience(request: HttpRequest, experience_id: UUID) -> dict[str, object]:
-    return experience_out(queries.get_experience(caller_id(request), experience_id))
+    return experience_out(experience_queries.get(caller_id(request), experience_id))
 
 
 @router.post(

@@ -16,7 +16,7 @@ from django.db.models import F, Q
 from memoryapp.accounts import operations as accounts
 from memoryapp.conf import get_conf
 from memoryapp.errors import MemoryAppError, NotFoundError
-from memoryapp.longterm import operations, queries
+from memoryapp.longterm import experience_queries, operations, queries
 from memoryapp.longterm.models import Experience, Kind
 from memoryapp.longterm.operations import Traces
 from memoryapp.policies import experiences as policy
@@ -68,7 +68,7 @@ def record(
             person = operations.lock_person(user_id)
             kind = queries.kinds().filter(subject=Kind.Subject.EXPERIENCE).first()
             is_overtaken = person.memory_epoch != epoch_at_start
-            if kind is None or is_overtaken or queries.has_taught(user_id, run_id):
+            if kind is None or is_overtaken or experience_queries.has_taught(user_id, run_id):
                 return None
             same = _same(user_id, lesson)
             return (
@@ -101,7 +101,7 @@ def give_feedback(
         else:
             experience.confidence = policy.when_not_helped(experience.confidence)
         experience.save(update_fields=["confidence", "affirmed_at", "confirmed_at"])
-    return queries.get_experience(user_id, experience_id)
+    return experience_queries.get(user_id, experience_id)
 
 
 def forget(user_id: UUID, experience_id: UUID) -> None:
@@ -149,8 +149,8 @@ def store_embedding(experience_id: UUID, *, embedding: list[float], model_id: st
 
 def _same(user_id: UUID, lesson: Lesson) -> Experience | None:
     """What says the same and is at least as trusted: what a stronger source says is never left to a weaker one."""
-    known = queries.with_cosine(
-        queries.experiences(user_id).filter(tools=list(lesson.tools), outcome=lesson.outcome),
+    known = experience_queries.with_cosine(
+        experience_queries.unfaded(user_id).filter(tools=list(lesson.tools), outcome=lesson.outcome),
         embedding=lesson.embedding,
         model_id=lesson.embedding_model,
     )

@@ -85,11 +85,4 @@ def _apply(memory: Memory, verdict: Verdict, *, turn_id: UUID | None, now: datet
         restoring.bring_back(memory, now=now)
     else:
         memory.save(update_fields=["confidence", "affirmed_at"])
-    Feedback.objects.create(
-        user_id=memory.user_id,
-        memory=memory,
-        turn_id=turn_id,
-        verdict=verdict.value,
-        confidence_before=before,
-        confidence_after=memory.confidence,
-    )
+    history.note_word(memory, verdict, before=before, turn_id=turn_id)

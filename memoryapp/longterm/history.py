@@ -1,20 +1,20 @@
-"""What every change of a memory is made of: locks, versions, intervals, tombstones.
+"""What every change of a memory is made of: locks, versions, words, intervals.
 
 All of it happens within a caller's transaction.
 """
 
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import datetime
 from uuid import UUID
 
 from django.db.models import Q
 
 from memoryapp.accounts.models import User
-from memoryapp.conf import get_conf
 from memoryapp.errors import NotFoundError, StaleVersionError
 from memoryapp.longterm import queries
-from memoryapp.longterm.models import Memory, MemoryQuerySet, MemoryVersion, Tombstone
+from memoryapp.longterm.models import Feedback, Memory, MemoryVersion
 from memoryapp.longterm.neighbours import storable_slot
+from memoryapp.policies.feedback import Verdict
 from memoryapp.policies.flags import instruction_shaped
 from memoryapp.policies.terms import packed, terms
 
@@ -76,6 +76,18 @@ def write_version(memory: Memory, *, author: MemoryVersion.Author, reason: str) 
     )
 
 
+def note_word(memory: Memory, verdict: Verdict, *, before: float, turn_id: UUID | None = None) -> None:
+    """``before``: how sure it was."""
+    Feedback.objects.create(
+        user_id=memory.user_id,
+        memory=memory,
+        turn_id=turn_id,
+        verdict=verdict.value,
+        confidence_before=before,
+        confidence_after=memory.confidence,
+    )
+
+
 def step_aside(memory: Memory, *, until: datetime, at: datetime) -> None:
     """It held in the world until ``until``, and for us until ``at``; it leaves its place under its key."""
     memory.status = Memory.Status.SUPERSEDED
@@ -101,21 +113,3 @@ def retire_faded(user_id: UUID, *, digest: str, keys: Iterable[str]) -> None:
     """Faded rows that still hold the place of this statement or key are past their end: delete them now."""
     held = Q(digest=digest) | Q(key__in=[key for key in keys if key])
     queries.faded().for_user(user_id).filter(held).delete()
-
-
-def bury(memory: Memory, gone: MemoryQuerySet, *, now: datetime, also: Iterable[str] = ()) -> None:
-    """A tombstone for every wording that these rows ever had, and for the digests in ``also``."""
-    key = memory.user.forgetting_key
-    former = MemoryVersion.objects.filter(user_id=memory.user_id, memory__in=gone)
-    statements = {*gone.values_list("statement", flat=True), *former.values_list("statement", flat=True)}
-    digests = {*also, *(digest for said in statements for digest in queries.digests(key, said))}
-    Tombstone.objects.bulk_create(
-        Tombstone(
-            user_id=memory.user_id,
-            memory_id=memory.id,
-            digest=digest,
-            created_at=now,
-            expires_at=now + timedelta(days=get_conf().tombstone_days),
-        )
-        for digest in sorted(digests)
-    )

@@ -11,6 +11,7 @@ from uuid import UUID
 from django.db.models import Q
 
 from memoryapp.longterm.models import Feedback, Memory, MemoryQuerySet, MemorySource
+from memoryapp.policies.feedback import Verdict
 from memoryapp.policies.likeness import is_same
 from memoryapp.policies.relations import Relation, anchors, relation
 from memoryapp.policies.slots import slot_of, synonyms
@@ -45,9 +46,12 @@ def storable_slot(statement: str) -> str:
     return "" if ":" in slot else slot
 
 
-def neighbours(user_id: UUID, statement: str, *, digest: str, keys: Iterable[str]) -> Neighbours:
-    """Without faded ones, which are nobody's neighbours."""
-    rows = list(_near(user_id, statement, digest=digest, keys=keys))
+def neighbours(
+    user_id: UUID, statement: str, *, digest: str, keys: Iterable[str], without: UUID | None = None
+) -> Neighbours:
+    """Faded ones are nobody's neighbours, nor is the memory ``without``."""
+    near = _near(user_id, statement, digest=digest, keys=keys)
+    rows = [row for row in near if row.id != without]
     same = [row for row in rows if row.digest == digest or is_same(statement, row.statement)]
     live = [row for row in rows if row.status == Memory.Status.ACTIVE and row not in same]
     return Neighbours(
@@ -58,26 +62,23 @@ def neighbours(user_id: UUID, statement: str, *, digest: str, keys: Iterable[str
     )
 
 
-def rivals(memory: Memory) -> list[Memory]:
-    """The other live memories that this one, if it were live, would replace."""
+def around(memory: Memory) -> Neighbours:
+    """The other memories that this one, if it were live, would repeat or replace."""
     keys = keys_of(memory.statement, memory.key)
-    near = neighbours(memory.user_id, memory.statement, digest=memory.digest, keys=keys)
-    return [row for row in near.rivals if row.id != memory.id]
+    return neighbours(memory.user_id, memory.statement, digest=memory.digest, keys=keys, without=memory.id)
 
 
-def repeated(memory: Memory) -> Memory | None:
-    """Another live memory that says the same, in whatever words; the constraints see equal words alone."""
-    rows = _near(memory.user_id, memory.statement, digest=memory.digest, keys=())
-    others = (row for row in rows if row.id != memory.id and is_same(memory.statement, row.statement))
-    return _first(others, Memory.Status.ACTIVE)
+def has_persons_word(memory: Memory) -> bool:
+    """Whether its person confirmed or corrected it."""
+    word = [Verdict.CONFIRMED, Verdict.CORRECTED]
+    return Feedback.objects.filter(user_id=memory.user_id, memory=memory, verdict__in=word).exists()
 
 
 def strongest_origin(memory: Memory) -> Origin:
     """Of all who ever said it, and of its person, where they confirmed or corrected it: what a rival must outweigh."""
     said = MemorySource.objects.filter(user_id=memory.user_id, memory=memory)
     origins = [Origin(memory.origin), *map(Origin, said.values_list("origin", flat=True).distinct())]
-    word = [Feedback.Verdict.CONFIRMED, Feedback.Verdict.CORRECTED]
-    if Feedback.objects.filter(user_id=memory.user_id, memory=memory, verdict__in=word).exists():
+    if has_persons_word(memory):
         origins.append(Origin.USER_CONFIRMED)
     return min(origins, key=lambda origin: origin.rank)
 

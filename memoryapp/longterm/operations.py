@@ -14,8 +14,8 @@ from django.db.models import Q
 from django.dispatch import Signal
 
 from memoryapp.accounts import operations as accounts
-from memoryapp.errors import InvalidInputError, NotFoundError
-from memoryapp.longterm import neighbours, queries, restoring
+from memoryapp.errors import InvalidInputError
+from memoryapp.longterm import experience_queries, neighbours, queries, tombstones
 from memoryapp.longterm.candidates import (
     Candidate,
     QuoteNotFoundError,
@@ -27,9 +27,9 @@ from memoryapp.longterm.candidates import (
     held_in,
 )
 from memoryapp.longterm.history import (
-    bury,
     lock_person,
     locked,
+    note_word,
     point_to,
     retire_faded,
     save_version,
@@ -38,7 +38,6 @@ from memoryapp.longterm.history import (
 )
 from memoryapp.longterm.models import (
     Experience,
-    Feedback,
     Memory,
     MemoryQuerySet,
     MemorySource,
@@ -65,8 +64,6 @@ __all__ = [
     "SecretRefusedError",
     "Source",
     "Traces",
-    "affirm",
-    "bring_back",
     "confirm",
     "delete_faded",
     "edit",
@@ -75,7 +72,6 @@ __all__ = [
     "lock_person",
     "remember",
     "remember_within",
-    "set_lifetime",
     "store_embedding",
 ]
 
@@ -143,23 +139,22 @@ def edit(
             text = clean_statement(memory.statement if statement is None else statement)
             is_corrected = text != memory.statement and memory.status == Memory.Status.ACTIVE
             before = memory.confidence
-            beside = {row.id for row in neighbours.rivals(memory)} if is_corrected else set()
+            beside = {row.id for row in neighbours.around(memory).rivals} if is_corrected else set()
             memory.key = _key_after(memory, text) if key is None else clean_key(key)
             memory.valid_from, memory.valid_to = _held_after(memory, text)
             memory.kind = queries.get_kind(kind) if kind else memory.kind
-            word(memory, text, digest=queries.statement_digest(memory.user.forgetting_key, text))
+            word(memory, text, digest=tombstones.statement_digest(memory.user.forgetting_key, text))
+            replaced: list[Memory] = []
             if is_corrected:
-                if neighbours.repeated(memory):
-                    raise InvalidInputError(REPEATS)
                 memory.confidence = confidence_after(Verdict.CORRECTED, before)
-            replaced = _cleared(memory, beside=beside, named=key, now=now) if is_corrected else []
+                replaced = _cleared(memory, beside=beside, named=key, now=now)
             memory.confidence = memory.confidence if confidence is None else confidence
             memory.affirmed_at = now
             save_version(memory, author=MemoryVersion.Author.USER, reason=queries.EDITED)
             for former in replaced:
                 point_to(memory, former)
             if is_corrected:
-                _note(memory, Feedback.Verdict.CORRECTED, before=before)
+                note_word(memory, Verdict.CORRECTED, before=before)
     except IntegrityError as error:
         raise InvalidInputError(REPEATS) from error
     nudge(EMBED_MEMORIES, memory.id)
@@ -181,11 +176,11 @@ def confirm(
             if memory.status not in queries.WAITING:
                 raise InvalidInputError("This memory does not wait for your word.")
             retire_faded(user_id, digest=memory.digest, keys=[memory.key])
-            if neighbours.repeated(memory):
+            near = neighbours.around(memory)
+            if near.same:
                 raise InvalidInputError(REMEMBERED_ALREADY)
-            rivals = neighbours.rivals(memory)
-            replaced = [] if is_beside else rivals
-            if is_beside and rivals:
+            replaced = [] if is_beside else near.rivals
+            if is_beside and near.rivals:
                 memory.key = ""
             for former in replaced:
                 step_aside(former, until=now, at=now)
@@ -194,53 +189,12 @@ def confirm(
             memory.confidence = confidence_after(Verdict.CONFIRMED, before)
             memory.affirmed_at = now
             save_version(memory, author=MemoryVersion.Author.USER, reason=queries.CONFIRMED)
-            _note(memory, Feedback.Verdict.CONFIRMED, before=before)
+            note_word(memory, Verdict.CONFIRMED, before=before)
             for former in replaced:
                 point_to(memory, former)
     except IntegrityError as error:
         raise InvalidInputError(REMEMBERED_ALREADY) from error
     nudge(EMBED_MEMORIES, memory.id)
-    return queries.get_memory(user_id, memory_id)
-
-
-def bring_back(user_id: UUID, memory_id: UUID, *, version: int, now: datetime) -> Memory:
-    """A person turns a replacement round, or takes back that something is wrong: the former value is in use again.
-
-    What replaced it becomes its former value, and so does whatever else cannot hold beside it. Raises
-    StaleVersionError, and InvalidInputError for what is in use, what never was, and what a live memory says already.
-    """
-    try:
-        with transaction.atomic(durable=True):
-            memory = locked(user_id, memory_id, version=version)
-            if memory.status != Memory.Status.SUPERSEDED or not queries.was_settled(memory):
-                raise InvalidInputError("This is no former value.")
-            before, memory.affirmed_at = memory.confidence, now
-            memory.confidence = confidence_after(Verdict.CONFIRMED, before)
-            restoring.bring_back(memory, now=now)
-            _note(memory, Feedback.Verdict.CONFIRMED, before=before)
-    except IntegrityError as error:
-        raise InvalidInputError(restoring.TAKEN) from error
-    nudge(EMBED_MEMORIES, memory.id)
-    return queries.get_memory(user_id, memory_id)
-
-
-def affirm(user_id: UUID, memory_id: UUID, *, now: datetime) -> Memory:
-    """A person says it still holds: its lifetime starts again."""
-    updated = Memory.objects.for_user(user_id).filter(id=memory_id).update(affirmed_at=now)
-    if not updated:
-        raise NotFoundError("There is no such memory.")
-    return queries.get_memory(user_id, memory_id)
-
-
-def set_lifetime(
-    user_id: UUID, memory_id: UUID, *, is_kept: bool = False, expires_at: datetime | None = None
-) -> Memory:
-    """Override the kind's lifetime: keep for ever, end at a date, or (neither) follow the kind again."""
-    updated = (
-        Memory.objects.for_user(user_id).filter(id=memory_id).update(is_kept=is_kept, expires_at=expires_at)
-    )
-    if not updated:
-        raise NotFoundError("There is no such memory.")
     return queries.get_memory(user_id, memory_id)
 
 
@@ -258,7 +212,8 @@ def forget(user_id: UUID, memory_id: UUID, *, now: datetime, version: int | None
         gone = Memory.objects.for_user(user_id).filter(Q(id=memory.id) | Q(superseded_by=memory) | repeats)
         turns = queries.turns_of(user_id, gone)
         key = memory.user.forgetting_key
-        bury(memory, gone, now=now, also=[queries.turn_digest(key, turn_id) for turn_id in turns])
+        said_in = [tombstones.turn_digest(key, turn_id) for turn_id in turns]
+        tombstones.bury(memory, gone, now=now, also=said_in)
         accounts.advance_memory_epoch(user_id)
         forgetting.send(sender=Memory, traces=_traces(user_id, gone))
         gone.delete()
@@ -279,7 +234,7 @@ def delete_faded() -> int:
     with transaction.atomic(durable=True):
         ids = list(queries.faded().values_list("id", flat=True)[:SWEEP_ROWS])
         Memory.objects.filter(id__in=ids).delete()
-        experiences = list(queries.faded_experiences().values_list("id", flat=True)[:SWEEP_ROWS])
+        experiences = list(experience_queries.faded().values_list("id", flat=True)[:SWEEP_ROWS])
         Experience.objects.filter(id__in=experiences).delete()
     return len(ids) + len(experiences)
 
@@ -294,8 +249,11 @@ def _key_after(memory: Memory, statement: str) -> str:
 
 def _cleared(memory: Memory, *, beside: Collection[UUID], named: str | None, now: datetime) -> list[Memory]:
     """Live memories that its new words do not fit, which have left their place; ``named``: a key that its person gave,
-    which is not taken from another."""
-    replaced = [row for row in neighbours.rivals(memory) if row.id not in beside]
+    which is not taken from another. Raises InvalidInputError when one says the same."""
+    near = neighbours.around(memory)
+    if near.same:
+        raise InvalidInputError(REPEATS)
+    replaced = [row for row in near.rivals if row.id not in beside]
     if named:
         replaced = [row for row in replaced if row.key != memory.key or row.slot == memory.slot != ""]
     for former in replaced:
@@ -310,16 +268,6 @@ def _held_after(memory: Memory, statement: str) -> tuple[datetime, datetime | No
     held = held_in(statement, said_at=memory.said_at, time_zone=zone)
     is_of_the_words = before == (memory.valid_from, memory.valid_to)
     return held or ((memory.said_at, None) if is_of_the_words else (memory.valid_from, memory.valid_to))
-
-
-def _note(memory: Memory, verdict: Feedback.Verdict, *, before: float) -> None:
-    Feedback.objects.create(
-        user_id=memory.user_id,
-        memory=memory,
-        verdict=verdict,
-        confidence_before=before,
-        confidence_after=memory.confidence,
-    )
 
 
 def _traces(user_id: UUID, gone: MemoryQuerySet) -> Traces:

@@ -24,6 +24,9 @@ STATUS_LABELS = {
     Memory.Status.CONFLICT: "Does not fit",
     Memory.Status.SUPERSEDED: "Replaced",
 }
+# What is answered when it is done.
+FORGOTTEN = "Forgotten, with the records of the runs that held it."
+BROUGHT_BACK = "It is in use again."
 
 
 def expires_text(fades_at: datetime | None, *, now: datetime) -> str:

@@ -1,28 +1,12 @@
 """Reads of long-term memory; every one starts from the user and says whether it wants live rows."""
 
-import hashlib
-import hmac
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from uuid import UUID
 
-from django.db.models import (
-    Case,
-    Count,
-    Exists,
-    F,
-    FloatField,
-    OuterRef,
-    Prefetch,
-    Q,
-    QuerySet,
-    Subquery,
-    Value,
-    When,
-)
+from django.db.models import Count, Exists, F, OuterRef, Prefetch, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce, Now
-from pgvector.django import CosineDistance
 
 from memoryapp.accounts.models import User
 from memoryapp.conf import get_conf
@@ -30,16 +14,12 @@ from memoryapp.errors import InvalidInputError, NotFoundError
 from memoryapp.longterm import neighbours
 from memoryapp.longterm.models import (
     Experience,
-    ExperienceQuerySet,
     Kind,
     Memory,
     MemoryQuerySet,
     MemorySource,
     MemoryVersion,
-    Tombstone,
 )
-from memoryapp.policies.likeness import essence
-from memoryapp.policies.reconciliation import normalise
 
 CONFIRMED = "confirmed"  # the reason of a version by which what waited became live
 EDITED = "edited"
@@ -102,41 +82,10 @@ def drops_run_records_at_once() -> bool:
     return run_record_days() == 0
 
 
-def statement_digest(forgetting_key: bytes | memoryview, statement: str) -> str:
-    """HMAC-SHA256 of the normalised statement under the user's own key, hex."""
-    return hmac.new(bytes(forgetting_key), normalise(statement).encode(), hashlib.sha256).hexdigest()
-
-
-def digests(forgetting_key: bytes | memoryview, statement: str) -> set[str]:
-    """Of the statement, and of everything that says the same in other words: what a tombstone keeps out."""
-    return {
-        statement_digest(forgetting_key, statement),
-        statement_digest(forgetting_key, f"same as {essence(statement).text}"),
-    }
-
-
-def place_digest(forgetting_key: bytes | memoryview, said_at: datetime, quote: str) -> str:
-    """Of these words of one message and of its copies, which were said when it was; whatever is made of them."""
-    return statement_digest(forgetting_key, f"{said_at.astimezone(UTC).isoformat()} {quote}")
-
-
-def turn_digest(forgetting_key: bytes | memoryview, turn_id: UUID) -> str:
-    """Of a whole turn in which something was said that is forgotten or taken back, whatever the words."""
-    return statement_digest(forgetting_key, f"turn {turn_id}")
-
-
 def turns_of(user_id: UUID, rows: MemoryQuerySet) -> list[UUID]:
     """In which these memories were said."""
     said = MemorySource.objects.filter(user_id=user_id, memory__in=rows).exclude(message=None)
     return list(said.values_list("message__turn", flat=True).distinct())
-
-
-def forgotten_turns(user_id: UUID, turn_ids: Iterable[UUID]) -> set[UUID]:
-    """Those of these in which something was said that is forgotten or taken back: they are not recalled."""
-    key = User.objects.values_list("forgetting_key", flat=True).get(id=user_id)
-    turns = {turn_digest(key, turn_id): turn_id for turn_id in turn_ids}
-    buried = Tombstone.objects.filter(user_id=user_id, digest__in=turns, expires_at__gt=Now())
-    return {turns[digest] for digest in buried.values_list("digest", flat=True)}
 
 
 def memories(
@@ -155,15 +104,14 @@ def memories(
     With ``known_at`` what was known then, found by the words of then (``as_of``); ``status`` does not apply.
     """
     rows = as_of(user_id, known_at) if known_at else _of_status(user_id, status)
-    fields = ("kind_then", "key_then", "statement_then") if known_at else ("kind__slug", "key", "statement")
-    for field, value in zip((*fields[:2], "origin"), (kind, key, origin), strict=True):
-        if value:
-            rows = rows.filter(**{field: value})
-    if text:
-        rows = rows.filter(**{f"{fields[2]}__icontains": text})
-    if expires_before:
-        rows = rows.filter(Q(fades_at__lt=expires_before))
-    return rows
+    wanted = {
+        "kind_then" if known_at else "kind__slug": kind,
+        "key_then" if known_at else "key": key,
+        "statement_then__icontains" if known_at else "statement__icontains": text,
+        "origin": origin,
+        "fades_at__lt": expires_before,
+    }
+    return rows.filter(**{field: value for field, value in wanted.items() if value})
 
 
 def _of_status(user_id: UUID, status: str) -> MemoryQuerySet:
@@ -270,10 +218,6 @@ def from_run(user_id: UUID, run_id: UUID) -> MemoryQuerySet:
     return memories(user_id, status="any").filter(source_run=run_id)
 
 
-def experiences_from_run(user_id: UUID, run_id: UUID) -> ExperienceQuerySet:
-    return experiences(user_id).filter(Q(source_run=run_id) | Q(run_ids__contains=[run_id]))
-
-
 def learned_per_conversation(user_id: UUID, conversation_ids: Iterable[UUID]) -> dict[UUID, int]:
     """Conversation id → how many memories have a source in it."""
     rows = (
@@ -290,7 +234,7 @@ def rival(memory: Memory) -> Memory | None:
     """For what waits: the newest live memory that it does not fit, and would replace."""
     if memory.status not in WAITING:
         return None
-    return next(iter(neighbours.rivals(memory)), None)
+    return next(iter(neighbours.around(memory).rivals), None)
 
 
 def superseded_by(memory: Memory) -> MemoryQuerySet:
@@ -302,15 +246,6 @@ def superseded_by(memory: Memory) -> MemoryQuerySet:
 
 def expiring_soon(user_id: UUID, *, now: datetime, days: int) -> MemoryQuerySet:
     return memories(user_id, expires_before=now + timedelta(days=days)).order_by(F("fades_at"), "id")
-
-
-def tombstone_for(user_id: UUID, digests: Iterable[str]) -> Tombstone | None:
-    """The newest of them."""
-    return (
-        Tombstone.objects.filter(user_id=user_id, digest__in=list(digests), expires_at__gt=Now())
-        .order_by("-created_at")
-        .first()
-    )
 
 
 def as_of(user_id: UUID, moment: datetime) -> MemoryQuerySet:
@@ -366,7 +301,7 @@ def quota(user_id: UUID) -> Quota:
 def not_embedded(model_id: str) -> QuerySet[Memory]:
     """Rows that recall can so far find by words only, oldest first: what is known, and what was."""
     known = (Memory.Status.ACTIVE, Memory.Status.SUPERSEDED)
-    return Memory.objects.filter(_of_another_model(model_id), status__in=known).order_by("id")
+    return Memory.objects.filter(of_another_model(model_id), status__in=known).order_by("id")
 
 
 def faded() -> MemoryQuerySet:
@@ -374,61 +309,9 @@ def faded() -> MemoryQuerySet:
     return Memory.objects.all().with_expiry().filter(Q(fades_at__lte=Now()))
 
 
-def experiences(user_id: UUID) -> ExperienceQuerySet:
-    """Those that have not faded, whether or not they may be recalled, newest first."""
-    rows = Experience.objects.for_user(user_id).unfaded().select_related("kind")
-    return rows.order_by("-recorded_at", "-id")
-
-
-def get_experience(user_id: UUID, experience_id: UUID) -> Experience:
-    experience = experiences(user_id).filter(id=experience_id).first()
-    if experience is None:
-        raise NotFoundError("There is no such experience.")
-    return experience
-
-
-def experiences_by_ids(user_id: UUID, ids: Iterable[UUID]) -> dict[UUID, Experience]:
-    return {experience.id: experience for experience in experiences(user_id).filter(id__in=list(ids))}
-
-
-def live_experiences(user_id: UUID, *, embedding: list[float] | None, model_id: str) -> list[Experience]:
-    """What may be recalled, newest first, with ``cosine``: all of it, for one person has a few hundred at most."""
-    live = Experience.objects.for_user(user_id).live().select_related("kind")
-    return list(with_cosine(live, embedding=embedding, model_id=model_id).order_by("-recorded_at", "-id"))
-
-
-def with_cosine(
-    rows: ExperienceQuerySet, *, embedding: list[float] | None, model_id: str
-) -> ExperienceQuerySet:
-    """Adds ``cosine``, of the goal's vector: None while one side has none, or that of another model.
-
-    The vectors themselves stay in the database: they are a hundred times the rest.
-    """
-    never = Value(None, output_field=FloatField())
-    similarity = Value(1.0) - CosineDistance("embedding", embedding) if embedding else never
-    cosine = Case(When(embedding_model=model_id, then=similarity), default=never, output_field=FloatField())
-    return rows.annotate(cosine=cosine).defer("embedding")
-
-
-def has_taught(user_id: UUID, run_id: UUID) -> bool:
-    """Whether something was learned from this run already."""
-    taught = Q(source_run=run_id) | Q(run_ids__contains=[run_id])
-    return Experience.objects.for_user(user_id).filter(taught).exists()
-
-
-def experiences_not_embedded(model_id: str) -> QuerySet[Experience]:
-    """Those whose goals recall can so far find by words only, oldest first."""
-    return Experience.objects.filter(_of_another_model(model_id)).order_by("id")
-
-
-def _of_another_model(model_id: str) -> Q:
+def of_another_model(model_id: str) -> Q:
     """Or of none. Not ``~Q``: of two ranges an index finds the few in a large table."""
     return Q(embedding_model__lt=model_id) | Q(embedding_model__gt=model_id)
-
-
-def faded_experiences() -> ExperienceQuerySet:
-    """Of anyone: for the sweep."""
-    return Experience.objects.with_expiry().filter(Q(fades_at__lte=Now()))
 
 
 def count(user_id: UUID) -> int:

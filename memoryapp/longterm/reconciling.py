@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from memoryapp.accounts.models import User
 from memoryapp.errors import MemoryAppError
-from memoryapp.longterm import history, queries
+from memoryapp.longterm import history, queries, tombstones
 from memoryapp.longterm.candidates import Candidate, dated
 from memoryapp.longterm.models import Kind, Memory, MemorySource, MemoryVersion, Tombstone
 from memoryapp.longterm.neighbours import Neighbours, keys_of, neighbours, storable_slot, strongest_origin
@@ -66,7 +66,7 @@ def reconcile(user_id: UUID, candidate: Candidate) -> Remembered:
         candidate = replace(candidate, said_at=timezone.now())
     candidate = dated(_without_guessed_key(candidate), time_zone=user.time_zone)
     kind = queries.get_kind(candidate.kind)
-    digest = queries.statement_digest(user.forgetting_key, candidate.statement)
+    digest = tombstones.statement_digest(user.forgetting_key, candidate.statement)
     _refuse_forgotten(user, candidate)
     keys = frozenset[str]() if candidate.is_over else keys_of(candidate.statement, candidate.key)
     history.retire_faded(user_id, digest=digest, keys=keys)
@@ -99,12 +99,13 @@ def _write(
             assert near.same is not None
             return _reinforce(near.same, candidate)
         case Outcome.PENDING | Outcome.CONFLICT if near.waiting and near.waiting.status == WAITS[outcome]:
-            return with_source(near.waiting, candidate, outcome)
+            is_news = not _has_heard(near.waiting, candidate)
+            return _with_source(near.waiting, candidate, outcome) if is_news else near.waiting
     _refuse_when_full(user.id, waits=outcome in WAITS)
     candidate = replace(candidate, key=candidate.key or _key(candidate, near.rivals))
     replaced = near.rivals if outcome == Outcome.SUPERSEDED else []
     memory = _create(user.id, kind, digest, candidate, status=WAITS.get(outcome), replaces=replaced)
-    return with_source(memory, candidate, outcome)
+    return _with_source(memory, candidate, outcome)
 
 
 def _key(candidate: Candidate, rivals: Sequence[Memory]) -> str:
@@ -143,7 +144,7 @@ def _reinforce(memory: Memory, candidate: Candidate) -> Memory:
     if affirms and memory.affirmed_at < candidate.said_at:
         memory.affirmed_at = candidate.said_at
         memory.save(update_fields=["affirmed_at"])
-    return with_source(memory, candidate, Outcome.REINFORCED)
+    return _with_source(memory, candidate, Outcome.REINFORCED)
 
 
 def _create(
@@ -186,10 +187,8 @@ def _create(
     return memory
 
 
-def with_source(memory: Memory, candidate: Candidate, outcome: Outcome) -> Memory:
-    """Note where it was said; the same message counts once, and so do copies of it."""
-    if _has_heard(memory, candidate):
-        return memory
+def _with_source(memory: Memory, candidate: Candidate, outcome: Outcome) -> Memory:
+    """Note where it was said; the same message counts once."""
     values = {
         "quote": candidate.quote,
         "origin": candidate.origin,
@@ -210,10 +209,10 @@ def _refuse_forgotten(user: User, candidate: Candidate) -> None:
         raise ForgottenError(
             "Something was forgotten while this was being worked on, so nothing was saved. Say it again to save it."
         )
-    digests = queries.digests(user.forgetting_key, candidate.statement)
+    digests = tombstones.digests(user.forgetting_key, candidate.statement)
     if candidate.source:
-        digests |= {queries.place_digest(user.forgetting_key, candidate.said_at, candidate.quote)}
-    tombstone = queries.tombstone_for(user.id, digests)
+        digests |= {tombstones.place_digest(user.forgetting_key, candidate.said_at, candidate.quote)}
+    tombstone = tombstones.newest(user.id, digests)
     if tombstone is None:
         return
     if candidate.said_at <= tombstone.created_at or not _is_in_own_words(candidate):

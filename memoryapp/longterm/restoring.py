@@ -20,9 +20,10 @@ def bring_back(memory: Memory, *, now: datetime) -> None:
     ``memory`` is locked and superseded. Raises InvalidInputError when a live one says the same.
     """
     history.retire_faded(memory.user_id, digest=memory.digest, keys=[memory.key])
-    if neighbours.repeated(memory):
+    near = neighbours.around(memory)
+    if near.same:
         raise InvalidInputError(TAKEN)
-    replaced = {row.id: row for row in neighbours.rivals(memory)}
+    replaced = {row.id: row for row in near.rivals}
     successor = memory.superseded_by
     if successor and successor.status == Memory.Status.ACTIVE:
         replaced[successor.id] = successor
@@ -59,7 +60,8 @@ def revive(user_id: UUID, former: Sequence[Memory]) -> Memory | None:
 def _come_back(former: Memory) -> Memory | None:
     """It holds again, or what has taken its place is returned."""
     history.retire_faded(former.user_id, digest=former.digest, keys=[former.key])
-    taker = neighbours.repeated(former) or next(iter(neighbours.rivals(former)), None)
+    near = neighbours.around(former)
+    taker = near.same or next(iter(near.rivals), None)
     if taker is None:
         history.come_back(former)
     return taker

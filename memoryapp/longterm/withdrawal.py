@@ -8,10 +8,11 @@ from uuid import UUID
 from django.db import transaction
 
 from memoryapp.errors import MemoryAppError
-from memoryapp.longterm import history, queries, restoring
+from memoryapp.longterm import history, neighbours, queries, restoring, tombstones
 from memoryapp.longterm.candidates import Candidate, Source
 from memoryapp.longterm.models import Feedback, Memory, MemorySource, MemoryVersion
 from memoryapp.longterm.reconciling import reconcile
+from memoryapp.policies.feedback import Verdict
 from memoryapp.policies.reconciliation import Outcome
 from memoryapp.policies.trust import Origin
 
@@ -71,17 +72,15 @@ def withdraw(user_id: UUID, memory_id: UUID, *, source_message_id: UUID, now: da
 
 
 def _has_persons_word(memory: Memory) -> bool:
-    word = [Feedback.Verdict.CONFIRMED, Feedback.Verdict.CORRECTED]
-    given = Feedback.objects.filter(user_id=memory.user_id, memory=memory, verdict__in=word)
     edited = queries.versions(memory).filter(changed_by=MemoryVersion.Author.USER, reason=queries.EDITED)
-    return given.exists() or edited.exists()
+    return neighbours.has_persons_word(memory) or edited.exists()
 
 
 def _pass_over(memory: Memory, said: MemorySource, *, now: datetime) -> None:
     """Recall does not tell from the message what is not remembered from it."""
     if said.message:
-        turn = queries.turn_digest(memory.user.forgetting_key, said.message.turn_id)
-        history.bury(memory, Memory.objects.none(), now=now, also=[turn])
+        turn = tombstones.turn_digest(memory.user.forgetting_key, said.message.turn_id)
+        tombstones.bury(memory, Memory.objects.none(), now=now, also=[turn])
 
 
 def _take_back_word(memory: Memory, said: MemorySource, *, others: list[MemorySource]) -> None:
@@ -99,10 +98,8 @@ def _take_back_word(memory: Memory, said: MemorySource, *, others: list[MemorySo
 
 def _last_affirmed(memory: Memory, others: list[MemorySource]) -> datetime:
     """By another message, or by its person's own hand."""
-    edited = MemoryVersion.objects.filter(
-        user_id=memory.user_id, memory=memory, version__gt=1, changed_by=MemoryVersion.Author.USER
-    )
-    word = Feedback.objects.filter(user_id=memory.user_id, memory=memory, verdict=Feedback.Verdict.CONFIRMED)
+    edited = queries.versions(memory).filter(version__gt=1, changed_by=MemoryVersion.Author.USER)
+    word = Feedback.objects.filter(user_id=memory.user_id, memory=memory, verdict=Verdict.CONFIRMED)
     times = [*edited.values_list("recorded_at", flat=True), *word.values_list("created_at", flat=True)]
     return max([*times, *(source.said_at for source in others)])
 
@@ -116,8 +113,8 @@ def _remove(
     """
     rows = Memory.objects.for_user(memory.user_id)
     key = memory.user.forgetting_key
-    place = [queries.place_digest(key, said.said_at, said.quote)] if said.message_id else []
-    history.bury(memory, rows.none() if others else rows.filter(id=memory.id), now=now, also=place)
+    place = [tombstones.place_digest(key, said.said_at, said.quote)] if said.message_id else []
+    tombstones.bury(memory, rows.none() if others else rows.filter(id=memory.id), now=now, also=place)
     former = restoring.former_values(memory)
     candidates = [_candidate(memory, other) for other in sorted(others, key=_strongest_first)]
     memory.delete()

@@ -197,12 +197,15 @@ def _count(word: str) -> int:
     return next(number for number, name in enumerate(_NUMBERS, start=1) if re.fullmatch(name, word))
 
 
+_STEPS = {"last": -1, "this": 0, "next": 1, "coming": 1}
+
+
 def _which_unit(match: re.Match[str], said_on: date, _text: str) -> date:
     """The beginning of last, this or next week, month or year."""
-    step = {"last": -1, "this": 0}.get(match["which"].lower(), 1)
+    step = _STEPS[match["which"].lower()]
     unit = match["unit"].lower()
     if unit in {"week", "fortnight"}:
-        return said_on - timedelta(days=said_on.weekday()) + timedelta(weeks=step)
+        return _monday(said_on) + timedelta(weeks=step)
     if unit in {"day", "night"}:
         return said_on + timedelta(days=step)
     moved = _moved(said_on, unit, step)
@@ -210,8 +213,11 @@ def _which_unit(match: re.Match[str], said_on: date, _text: str) -> date:
 
 
 def _weekend(match: re.Match[str], said_on: date, _text: str) -> date:
-    step = {"last": -1, "this": 0}.get(match["which"].lower(), 1)
-    return said_on - timedelta(days=said_on.weekday()) + timedelta(days=5, weeks=step)
+    return _monday(said_on) + timedelta(days=5, weeks=_STEPS[match["which"].lower()])
+
+
+def _monday(day: date) -> date:
+    return day - timedelta(days=day.weekday())
 
 
 def _weekday(match: re.Match[str], said_on: date, text: str) -> date | None:
@@ -221,15 +227,13 @@ def _weekday(match: re.Match[str], said_on: date, text: str) -> date | None:
     """
     if match[0] == match["weekday"] and _NO_DAY_AFTER.search(text, 0, match.start()):
         return None
-    ahead = (_DAYS.index(match["weekday"].lower()) - said_on.weekday()) % 7
+    weekday = _DAYS.index(match["weekday"].lower())
+    ahead = (weekday - said_on.weekday()) % 7
     which = (match["which"] or "").lower()
-    monday = said_on - timedelta(days=said_on.weekday())
-    if which == "this":
-        return monday + timedelta(days=_DAYS.index(match["weekday"].lower()))
-    if which == "next":
-        return monday + timedelta(days=7 + _DAYS.index(match["weekday"].lower()))
+    if which in {"this", "next"}:
+        return _monday(said_on) + timedelta(days=weekday, weeks=_STEPS[which])
     if which == "last" or (not which and _is_told(text)):
-        return said_on - timedelta(days=7 - ahead if ahead else 7)
+        return said_on - timedelta(days=7 - ahead)
     return said_on + timedelta(days=ahead or 7)
 
 
@@ -263,7 +267,7 @@ def _of_the_year_meant(
     """
     whose = (match["whose"] or "").lower()
     if whose:
-        return of(said_on.year + {"last": -1, "this": 0, "next": 1}[whose])
+        return of(said_on.year + _STEPS[whose])
     if _BIRTH.search(text):
         return None
     days = [day for year in range(said_on.year - 4, said_on.year + 5) if (day := _valid(of, year))]

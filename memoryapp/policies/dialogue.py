@@ -15,11 +15,9 @@ from numpy.typing import NDArray
 from memoryapp.embeddings.base import LEXICAL_ONLY, Calibration, DialogueWeights
 from memoryapp.policies import cues
 from memoryapp.policies.languages import language_of, small_words
-from memoryapp.policies.terms import Sought, sought, term_hash, terms
+from memoryapp.policies.terms import Indices, Ints, Sought, places, sought, term_hash, terms
 
-Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 _SIDES = (False, True)
 
@@ -190,14 +188,12 @@ def _frequencies(sought: Sought, passages: Passages) -> tuple[Floats, Floats]:
     """
     size, width = len(passages.counts), len(sought.words)
     own, clipped = np.zeros((size, width)), np.zeros((size + 1, width))
-    variants = np.array([variant for word in sought.words for variant in word.variants], np.int32)
-    hits = np.flatnonzero(np.isin(passages.terms, variants))
-    ends = np.cumsum(passages.counts)
-    passage = np.searchsorted(ends, hits, side="right")
-    is_early = hits - (ends[passage] - passages.counts[passage]) < NEIGHBOUR_TERMS
+    hits, passage = places(sought, passages.terms, passages.counts)
+    starts = np.cumsum(passages.counts) - passages.counts
+    is_early = hits - starts[passage] < NEIGHBOUR_TERMS
     found = passages.terms[hits]
     for column, word in enumerate(sought.words):
-        is_word = np.isin(found, np.array(word.variants, np.int32))
+        is_word = np.isin(found, word.variants)
         own[:, column] = np.bincount(passage[is_word], minlength=size)
         clipped[:-1, column] = np.bincount(passage[is_word & is_early], minlength=size)
     return own, clipped

@@ -19,7 +19,7 @@ def instruction_shaped(text: str) -> str | None:
     """
     if _HIDING.search(_FLAG_SEQUENCE.sub("", text)):
         return "hidden characters"
-    plain = _GAP.sub(_shortened, unicodedata.normalize("NFKC", storable(text)))
+    plain = without_gaps(unicodedata.normalize("NFKC", storable(text)))
     for why, shape in _SHAPES:
         if shape.search(plain):
             return why
@@ -34,6 +34,11 @@ def storable(text: str) -> str:
     """
     parts = _FLAG_SEQUENCE.split(text)
     return "".join(part if index % 2 else _seen(part) for index, part in enumerate(parts))
+
+
+def without_gaps(text: str) -> str:
+    """One space, or one line's end, for several: a search for what may follow a gap would begin anew at each."""
+    return _GAP.sub(lambda gap: "\n" if "\n" in gap[0] else " ", text)
 
 
 def _seen(text: str) -> str:
@@ -89,10 +94,6 @@ def _may_vary(before: str) -> bool:
     if not before or before.isspace() or before in _JOINERS or _is_selector(before):
         return False
     return not before.isascii() or before in "0123456789#*"
-
-
-def _shortened(gap: re.Match[str]) -> str:
-    return "\n" if "\n" in gap[0] else " "
 
 
 def _holds_encoded(text: str) -> bool:
@@ -241,7 +242,7 @@ _SHAPES = (
     ("addresses the assistant", _ADDRESSED),
     ("a link", _LINK),
 )
-_GAP = re.compile(r"\s{2,}")  # a search for what may follow one would begin anew at each of its characters
+_GAP = re.compile(r"\s{2,}")
 _SPACED_LETTERS = re.compile(r"(?<!\w)(?:\w\s+){7,}\w(?!\w)")
 _PERCENT_RUN = re.compile(r"(?:%[0-9a-fA-F]{2}\s?){8,}")
 _ENCODED_RUN = re.compile(r"(?<![\w/+=-])[A-Za-z0-9+/_-]{24,}={0,2}(?![\w/+=-])")

@@ -207,6 +207,15 @@ def without_accents(word: str) -> str:
     return plain or word
 
 
+def _by_word() -> dict[str, set[str]]:
+    """The languages in which each small word is one."""
+    languages: dict[str, set[str]] = {}
+    for code, words in _SMALL_WORDS.items():
+        for word in words.split():
+            languages.setdefault(word, set()).add(code)
+    return languages
+
+
 def _hits(text: str) -> Counter[str]:
     """How many of a text's words are small words of each language."""
     hits: Counter[str] = Counter()
@@ -217,7 +226,4 @@ def _hits(text: str) -> Counter[str]:
 
 _OWN_SCRIPTS: Final = frozenset({"ru", "uk", "el", "ar", "hi", "zh", "ja"})
 _LATIN: Final = ("en", *(code for code in _SMALL_WORDS if code != "en" and code not in _OWN_SCRIPTS))
-_LANGUAGES_OF_WORD: Final[dict[str, tuple[str, ...]]] = {
-    word: tuple(code for code, words in _SMALL_WORDS.items() if word in words.split())
-    for word in {word for words in _SMALL_WORDS.values() for word in words.split()}
-}
+_LANGUAGES_OF_WORD: Final = _by_word()

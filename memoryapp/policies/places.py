@@ -12,7 +12,7 @@ NO_PLACES = (
     "amazon|sales|marketing|engineering|team|product|support|finance|legal|hr|it"
 )
 # Where every noun has a capital.
-GERMAN_STATES = (
+GERMAN_CONDITIONS = (
     "angst|armut|frieden|furcht|hoffnung|sorge|sorgen|trauer|trennung|scheidung|freiheit|sicherheit|wohlstand|not|"
     "gefahr|untermiete|miete|stille|einsamkeit|quarantäne|deckung|rente|teilzeit|wohngemeinschaft|wgs?|häusern?|"
     "wohnungen|ruhe|harmonie|sünde|reichtum|saus"

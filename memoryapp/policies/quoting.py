@@ -20,6 +20,6 @@ def without(text: str, quotes: Iterable[str]) -> str:
 
 def is_covered(text: str, statements: Iterable[str]) -> bool:
     """Whether the statements say most of what the text says, by their words."""
-    said = [term for term in terms(text) if term != "…"]
+    said = terms(text)
     stated = {term for statement in statements for term in terms(statement)}
     return sum(term in stated for term in said) >= COVERED_SHARE * len(said)

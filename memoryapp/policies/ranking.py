@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memoryapp.embeddings.base import LEXICAL_ONLY, Calibration
-from memoryapp.policies.terms import Sought
+from memoryapp.policies.terms import Sought, places
 
 # Recency and confidence are tie-breakers, not rankers: together they move a score by at most ±10 %.
 BOOST_SHARE = 0.05
@@ -49,10 +49,11 @@ def score_facts(sought: Sought, facts: Facts, calibration: Calibration) -> FactS
 def _overlap(sought: Sought, facts: Facts) -> NDArray[np.float64]:
     """The share of the question's words found in each fact, weighted by their idf over the facts; 0..1."""
     size = len(facts.counts)
-    fact = np.repeat(np.arange(size), facts.counts)
+    hits, fact = places(sought, facts.terms, facts.counts)
+    found = facts.terms[hits]
     has = np.zeros((size, len(sought.words)), np.bool_)
     for column, word in enumerate(sought.words):
-        has[fact[np.isin(facts.terms, word.variants)], column] = True
+        has[fact[np.isin(found, word.variants)], column] = True
     frequency = has.sum(axis=0)
     idf = np.log(1 + (size - frequency + 0.5) / (frequency + 0.5))
     total = float(idf.sum())

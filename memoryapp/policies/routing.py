@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from enum import StrEnum
 
+from memoryapp.policies.slots import synonyms
+
 MOST = 20  # rows of a list; more belongs on a page
 FEW = 3  # of what a person has several of and asks for as if there were one: an order number
 QUESTION_CHARS = 200  # a longer message is no plain question
@@ -96,18 +98,12 @@ def _bare(question: str) -> str:
 
 # --- the value of a key
 
-# What a model or a person may have called it: the names that Strata gives come first.
-_ALIASES = {
-    "email": ("email", "e_mail", "email_address", "contact.email"),
-    "phone": ("phone", "phone_number", "mobile", "contact.phone"),
-    "city": ("city", "home.city", "home_city", "residence", "location", "address"),
-    "address": ("address", "home_address", "home.address"),
-    "employer": ("employer", "company", "work.employer", "job.employer"),
-    "occupation": ("occupation", "job", "profession", "work.role", "job.title"),
-    "name": ("name", "first_name", "full_name"),
-    "birthday": ("birthday", "date_of_birth", "birth_date"),
-    "time_zone": ("time_zone", "timezone"),
-    "diet": ("diet",),
+# What a model or a person may have called it beside its name and ``policies.slots.synonyms``: less sure than those.
+_NEARLY = {
+    "city": ("home_city", "location", "address"),
+    "address": ("home_address", "home.address"),
+    "occupation": ("job", "profession", "work.role", "job.title"),
+    "name": ("first_name", "full_name"),
 }
 _NOUNS = {
     **dict.fromkeys(("email", "e-mail", "mail", "email address", "e-mail address", "mail address"), "email"),
@@ -192,7 +188,7 @@ _SPOUSE = re.compile("wife|husband|partner|spouse")
 def _by_key(asked: str) -> ByKey | None:
     for name, form in _WHOLE_FORMS.items():
         if form.fullmatch(asked):
-            return ByKey(_ALIASES.get(name, (name,)))
+            return _called(name)
     if (of_whom := _OF_WHOM.fullmatch(asked)) and (whom := of_whom["whom"] or of_whom["of"]):
         return ByKey(_names_of(whom))
     found = _MY.fullmatch(asked)
@@ -200,8 +196,15 @@ def _by_key(asked: str) -> ByKey | None:
         return None
     noun = found["noun"]
     if noun in _NOUNS:
-        return ByKey(_ALIASES[_NOUNS[noun]])
-    return None if _NOT_A_NOUN.search(noun) else ByKey(tuple(dict.fromkeys(_keys_of(noun))))
+        return _called(_NOUNS[noun])
+    return None if _NOT_A_NOUN.search(noun) else _called(*_keys_of(noun))
+
+
+def _called(*names: str) -> ByKey:
+    """What is stored under these names, or under others for the same."""
+    same = (key for name in names for key in sorted(synonyms(name)))
+    nearly = (key for name in names for key in _NEARLY.get(name, ()))
+    return ByKey(tuple(dict.fromkeys((*names, *same, *nearly))))
 
 
 def _names_of(whom: str) -> tuple[str, ...]:

@@ -7,7 +7,8 @@ evidence: commits, checksums and UUIDs look like that. ``tests/policies/test_sec
 
 import re
 
-_GAP = re.compile(r"\s{2,}")  # a search for what may follow one would begin anew at each of its characters
+from memoryapp.policies.flags import without_gaps
+
 _KEY_SHAPES = re.compile(
     r"""\b(?:sk-(?:ant-|proj-|svcacct-)?[A-Za-z0-9_-]{16,}          # Anthropic, OpenAI
     |[rs]k_(?:live|test)_[A-Za-z0-9]{16,}                            # Stripe
@@ -95,7 +96,7 @@ _TALK = frozenset(
 
 def find_secret(text: str) -> str | None:
     """What kind of secret ``text`` holds ("a password"), or None."""
-    plain = _GAP.sub(lambda gap: "\n" if "\n" in gap[0] else " ", text)
+    plain = without_gaps(text)
     for name, holds in _TESTS:
         if holds(plain):
             return name

@@ -9,9 +9,10 @@ allergies, children, pets, things that are liked. One thing that is liked has on
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from memoryapp.policies.likeness import essence, listed
-from memoryapp.policies.places import COUNTRIES, GERMAN_STATES, NO_PLACES, REGIONS
+from memoryapp.policies.places import COUNTRIES, GERMAN_CONDITIONS, NO_PLACES, REGIONS
 from memoryapp.policies.reconciliation import normalise
 
 MAX_VALUE_WORDS = (
@@ -37,6 +38,7 @@ class _Rule:
     of_object: bool = False
 
 
+@lru_cache(maxsize=4_096)  # as often asked as ``essence``
 def slot_of(statement: str) -> str:
     """The question: a key such as ``city``, or ``attitude:chines food`` for one about an object; "" for none.
 
@@ -261,7 +263,7 @@ _NAMED = {
         rf"(?:eu )?(?:moro|vivo|resido) em {_V}",
         rf"jhabite (?:a|à|en|au) {_V}",
         rf"je vis (?:a|à|en|au) {_V}",
-        rf"ich (?:wohne|lebe) (?:jetzt )?in (?!(?:{GERMAN_STATES})\b){_V}",
+        rf"ich (?:wohne|lebe) (?:jetzt )?in (?!(?:{GERMAN_CONDITIONS})\b){_V}",
         rf"(?:io )?(?:vivo|abito) a {_V}",
         rf"я (?:сейчас |теперь )?живу в {_V}",
         r"我?(?:现在|目前|已经)?(?:住在|搬到|搬去|搬家到|定居在)(?:了)?(?P<value>[^的和跟与 ]+(?<![家里店舍院楼边]))",

@@ -17,6 +17,7 @@ from typing import Final
 
 import numpy as np
 import Stemmer
+from numpy.typing import NDArray
 
 from memoryapp.policies.languages import (
     DEFAULT,
@@ -27,6 +28,9 @@ from memoryapp.policies.languages import (
     small_words,
     without_accents,
 )
+
+Ints = NDArray[np.int32]
+Indices = NDArray[np.int64]
 
 # A message of this length is a pasted document; the rest would only weigh down its other words.
 MAX_TERMS: Final = 4_000
@@ -41,11 +45,11 @@ MONTHS: Final = (
 _APOSTROPHES = re.compile(r"['’ʼ＇`]")
 # Whole: e-mail addresses, hosts, versions, ORD-2041, 2023-05-08, 3.14; their parts follow as words of their own.
 # They begin where a word begins and give nothing back: else a long text without spaces takes the square of its length.
-_JOINED = re.compile(r"(?<![^\W_])[^\W_]++(?:[-_.@/:+#][^\W_]++)++")
-_UNSPACED_RUN = re.compile(f"[{UNSPACED}]+")
+_LETTER = rf"[^\W_{UNSPACED}]"
+_JOINED = re.compile(rf"(?<!{_LETTER}){_LETTER}++(?:[-_.@/:+#]{_LETTER}++)++")
 _IDEOGRAPH = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002fa1f]")
 _NUMBERED = re.compile(r"(?<!\d)(\d++)([年月日号點点時时歳岁])")
-_WORDS = re.compile(rf"[{UNSPACED}]+|[^\W_]+")
+_WORDS = re.compile(rf"(?P<run>[{UNSPACED}]+)|{_LETTER}+")  # "在Berlin工作" is three
 _ISO_DATE = re.compile(r"\b(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})\b")
 
 _local = threading.local()
@@ -95,6 +99,13 @@ def sought(text: str) -> Sought:
     return Sought(tuple(words.values())[:MAX_SOUGHT])
 
 
+def places(sought: Sought, terms: Ints, counts: Ints) -> tuple[Indices, Indices]:
+    """Where in ``terms`` a word of the question stands, and in which row: ``counts`` says how many each row has."""
+    variants = np.array([variant for word in sought.words for variant in word.variants], np.int32)
+    found = np.flatnonzero(np.isin(terms, variants))
+    return found, np.searchsorted(np.cumsum(counts), found, side="right")
+
+
 @lru_cache(maxsize=100_000)
 def term_hash(term: str) -> int:
     """The same in every process and on every machine: CRC-32 of the UTF-8, signed."""
@@ -111,11 +122,8 @@ def _words(folded: str) -> Iterator[str]:
         yield joined.group()
     for number, unit in _NUMBERED.findall(folded):
         yield number + unit
-    for word in _WORDS.findall(folded):
-        if _UNSPACED_RUN.fullmatch(word):
-            yield from _cut(word)
-        else:
-            yield from _UNSPACED_RUN.sub(" ", word).split()
+    for word in _WORDS.finditer(_NUMBERED.sub(r"\1 ", folded)):
+        yield from _cut(word["run"]) if word["run"] else (word.group(),)
 
 
 def _cut(run: str) -> Iterator[str]:

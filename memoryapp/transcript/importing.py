@@ -11,7 +11,7 @@ from memoryapp.accounts.models import User
 from memoryapp.llm.tokens import estimate_text
 from memoryapp.policies.trust import Origin
 from memoryapp.transcript.conversations import start_conversation
-from memoryapp.transcript.keys import keep_key
+from memoryapp.transcript.keys import keep_keys
 from memoryapp.transcript.models import Conversation, Message, Turn
 
 
@@ -39,7 +39,9 @@ def import_conversation(
         Conversation.objects.filter(id=conversation.id).update(
             last_seq=len(turns), created_at=said[0].said_at
         )
-        return _add_messages(turns)
+        message_ids = _add_messages(turns)
+        keep_keys(user.id, message_ids)
+        return message_ids
 
 
 def _exchanges(said: Sequence[Said]) -> Iterator[list[Said]]:
@@ -98,6 +100,4 @@ def _add_messages(turns: Sequence[tuple[Turn, Sequence[Said]]]) -> list[UUID]:
     for message, (_, one) in zip(messages, said, strict=True):
         message.created_at = one.said_at
     Message.objects.bulk_update(messages, ["created_at"])
-    for message in messages:
-        keep_key(message)
     return [message.id for message in messages]

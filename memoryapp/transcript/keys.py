@@ -4,7 +4,7 @@ A key is derived from its message: it can be made again at any time, and goes wi
 none, so nothing can find them from another chat.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -36,7 +36,12 @@ class Unembedded:
 
 def keep_key(message: Message) -> None:
     """Make a message's key, or make it anew from its present text; within the caller's transaction."""
-    _keep(Message.objects.filter(user_id=message.user_id, id=message.id))
+    keep_keys(message.user_id, [message.id])
+
+
+def keep_keys(user_id: UUID, message_ids: Collection[UUID]) -> None:
+    """The same for several messages of one person."""
+    _keep(Message.objects.filter(user_id=user_id, id__in=message_ids))
 
 
 def keep_missing(*, limit: int) -> int:
@@ -55,6 +60,12 @@ def not_embedded(model_id: str) -> QuerySet[MessageKey]:
     # Not ``exclude``: of two ranges the index message_key_model finds the few in a large table.
     another_model = Q(embedding_model__lt=model_id) | Q(embedding_model__gt=model_id)
     return MessageKey.objects.filter(another_model).exclude(terms=NOTHING).order_by("message_id")
+
+
+def without_terms(user_id: UUID, message_ids: Collection[UUID]) -> set[UUID]:
+    """Those of these that hold a secret, and the few without any words."""
+    found = MessageKey.objects.filter(user_id=user_id, message__in=message_ids, terms=NOTHING)
+    return set(found.values_list("message_id", flat=True))
 
 
 def to_embed(keys: QuerySet[MessageKey], *, max_chars: int) -> Sequence[Unembedded]:

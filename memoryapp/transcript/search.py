@@ -15,6 +15,7 @@ from uuid import UUID
 from django.db import connection
 from django.db.models import Q, QuerySet
 
+from memoryapp.policies.trust import Origin
 from memoryapp.transcript import queries
 from memoryapp.transcript.models import Conversation
 from memoryapp.transcript.snippets import Sequences, Snippet, Word, is_unspaced, snippet, words_in
@@ -89,7 +90,7 @@ SEARCH_MESSAGES = """
        AND (count(DISTINCT clause) = (SELECT total FROM clauses)
             OR sum(weight.idf) >= %(min_weight)s * (SELECT max(idf) FROM weight WHERE NOT is_excluded))
 ), found AS (
-    SELECT m.id, t.conversation_id, c.title, t.seq, m.role, m.created_at, hit.is_whole,
+    SELECT m.id, t.conversation_id, c.title, t.seq, m.role, m.created_at, t.taint, hit.is_whole,
            hit.weight * 1.9 / (1 + 0.9 * (0.6 + 0.4 * hit.relative_length)) AS rank
     FROM judged_message hit
     JOIN transcript_message m ON m.id = hit.id
@@ -108,7 +109,7 @@ SEARCH_MESSAGES = """
     ORDER BY is_whole DESC, rank DESC, created_at DESC, id
     LIMIT %(limit)s
 )
-SELECT best.id, conversation_id, title, seq, best.role, best.created_at, rank, left(m.text, %(searched_chars)s)
+SELECT best.id, conversation_id, title, seq, best.role, best.created_at, taint, rank, left(m.text, %(searched_chars)s)
 FROM best JOIN transcript_message m ON m.id = best.id
 ORDER BY is_whole DESC, rank DESC, best.created_at DESC, best.id
 """
@@ -139,7 +140,10 @@ _LONG_RUNS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class FoundMessage:
-    """``snippet``: the part that matched, as pieces ``(text, is_match)``; ``rank`` orders, it is not a probability."""
+    """``snippet``: the part that matched, as pieces ``(text, is_match)``; ``rank`` orders, it is not a probability.
+
+    ``taint``: the weakest origin in the turn's prompts.
+    """
 
     message_id: UUID
     conversation_id: UUID
@@ -147,6 +151,7 @@ class FoundMessage:
     seq: int
     role: str
     said_at: datetime
+    taint: Origin
     rank: float
     snippet: Snippet
 
@@ -234,7 +239,7 @@ def _search(
         min_weight=MIN_WEIGHT,
         searched_chars=SEARCHED_CHARS,
     )
-    texts = [_place_of(terms, row[7]) if is_one_each else row[7] for row in rows]
+    texts = [_place_of(terms, row[-1]) if is_one_each else row[-1] for row in rows]
     words = [words_in(text) for text in texts]
     sought = _sought(terms, words)
     snippets = [
@@ -242,7 +247,8 @@ def _search(
         for text, text_words in zip(texts, words, strict=True)
     ]
     return [
-        FoundMessage(*row) for row in ((*row[:7], part) for row, part in zip(rows, snippets, strict=True))
+        FoundMessage(*(*place, Origin(taint), rank, part))
+        for (*place, taint, rank, _), part in zip(rows, snippets, strict=True)
     ]
 
 

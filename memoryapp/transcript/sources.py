@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, Max, Min, OuterRef, Q, QuerySet
 from django.db.models.functions import Now
 
 from memoryapp.policies.trust import Origin
@@ -56,17 +56,12 @@ def not_extracted(user_id: UUID, conversation_id: UUID, *, limit: int) -> list[U
 
 def waiting(user_id: UUID, conversation_id: UUID) -> Waiting | None:
     """None when there is nothing to look at."""
-    ends = (
-        _unread()
-        .filter(user_id=user_id, turn__conversation=conversation_id)
-        .order_by("turn__finished_at", "id")
-        .values_list("turn__finished_at", flat=True)
-    )
-    first, last = ends.first(), ends.last()
-    if first is None or last is None:
+    unread = _unread().filter(user_id=user_id, turn__conversation=conversation_id)
+    ended = unread.aggregate(first=Min("turn__finished_at"), last=Max("turn__finished_at"))
+    if ended["first"] is None:
         return None
     live = Turn.objects.filter(user_id=user_id, conversation=conversation_id, status__in=Turn.LIVE)
-    return Waiting(first, last, live.exists())
+    return Waiting(ended["first"], ended["last"], live.exists())
 
 
 def conversations_waiting(*, active_since: datetime, ended_before: datetime, limit: int) -> list[UUID]:

@@ -126,12 +126,10 @@ def _found(query: str, limit: int, context: ToolContext) -> list[_Said]:
         snippet_chars=SNIPPET_CHARS,
     )
     news = [hit for hit in hits if not (hit.conversation_id == here and hit.seq in live)]
-    past = queries.past_messages(context.user_id, (hit.message_id for hit in news[:limit]))
-    shown = [hit for hit in news[:limit] if hit.message_id in past]
-    return [_of_hit(hit, here, taint=past[hit.message_id].taint) for hit in shown]
+    return [_of_hit(hit, here) for hit in news[:limit]]
 
 
-def _of_hit(hit: FoundMessage, conversation_id: UUID, *, taint: Origin) -> _Said:
+def _of_hit(hit: FoundMessage, conversation_id: UUID) -> _Said:
     return _Said(
         conversation=hit.title,
         is_this_one=hit.conversation_id == conversation_id,
@@ -139,7 +137,7 @@ def _of_hit(hit: FoundMessage, conversation_id: UUID, *, taint: Origin) -> _Said
         who=hit.role,
         said_at=hit.said_at,
         text="".join(text for text, _ in hit.snippet),
-        taint=taint,
+        taint=hit.taint,
     )
 
 

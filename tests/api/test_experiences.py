@@ -4,7 +4,7 @@ from uuid import uuid4
 
 import pytest
 
-from memoryapp.longterm import queries
+from memoryapp.longterm import experience_queries
 from memoryapp.policies.trust import Origin
 from tests.api.requests import assert_problem, send
 from tests.inspector.test_experiences import learn
@@ -63,7 +63,7 @@ def test_a_program_cannot_confirm_what_waits_for_a_person(api, alice):
     response = send(api, "POST", f"/experiences/{experience.id}/feedback", {"helped": True})
 
     assert_problem(response, 409, "needs_confirmation")
-    assert queries.get_experience(alice.id, experience.id).waits
+    assert experience_queries.get(alice.id, experience.id).waits
 
 
 @pytest.mark.parametrize("body", [{}, {"helped": "perhaps"}, {"helped": True, "more": 1}])

@@ -5,7 +5,6 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from memoryapp.context.models import ContextSnapshot
 from memoryapp.longterm import experiences
 from memoryapp.longterm.experiences import Lesson
 from memoryapp.policies.trust import Origin
@@ -13,6 +12,7 @@ from memoryapp.scratchpad import operations as scratchpad
 from tests.api.requests import assert_problem, send
 from tests.context.saying import said, talk
 from tests.longterm.saying import remember
+from tests.snapshots import snapshot
 from tests.turns import post
 
 CHANGELOG = "Summarise the fastapi changelog for the release notes"
@@ -103,18 +103,9 @@ def test_it_says_what_it_takes(api, body):
     assert_problem(send(api, "POST", "/memories/search", {"query": QUESTION, **body}), 422)
 
 
-def test_the_context_of_a_turn_says_that_memory_was_unavailable(api, alice, known):
+def test_the_context_of_a_turn_says_that_memory_was_unavailable(api, known):
     reason = "memory unavailable"
-    ContextSnapshot.objects.create(
-        user=alice,
-        turn=known,
-        attempt=1,
-        call=1,
-        window_tokens=1000,
-        reserve_output_tokens=100,
-        sections=[],
-        recalled=[{"arms": {}, "confidence": None, "score": 0.0, "included": False, "reason": reason}],
-    )
+    snapshot(known, {"arms": {}, "confidence": None, "score": 0.0, "included": False, "reason": reason})
 
     context = send(api, "GET", f"/turns/{known.id}/context").json()
 

@@ -16,12 +16,6 @@ pytestmark = pytest.mark.django_db
 HTMX = {"HX-Request": "true"}
 
 
-@pytest.fixture
-def browser(client, alice):
-    client.force_login(alice)
-    return client
-
-
 def url(name, row):
     return reverse(f"chat:{name}", args=[row.id])
 

@@ -7,6 +7,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from chat import memory_presentation
 from chat.memory_presentation import ASKS_AFTER_S, LEARNS_WITHIN, asking, learned_from
 from memoryapp.longterm import operations as longterm
 from memoryapp.longterm.models import Kind, Memory
@@ -14,18 +15,13 @@ from memoryapp.longterm.operations import Source
 from memoryapp.policies.trust import Origin
 from memoryapp.transcript import conversations, queries
 from memoryapp.transcript.models import Message, Turn
+from tests.inspector.reading import words_of
 from tests.longterm.saying import DAY, NOW, live, remember, remember_from
 from tests.talking import say
 from tests.turns import fresh, start
 
 pytestmark = pytest.mark.django_db
 HTMX = {"HX-Request": "true"}
-
-
-@pytest.fixture
-def browser(client, alice):
-    client.force_login(alice)
-    return client
 
 
 def told(user, text: str) -> Turn:
@@ -49,11 +45,7 @@ def chips(turn: Turn):
 
 
 def page_of(browser, turn: Turn) -> str:
-    return words(browser.get(reverse("chat:conversation", args=[turn.conversation_id])))
-
-
-def words(response) -> str:
-    return " ".join(re.sub(r"<[^>]*>", " ", response.content.decode()).split())
+    return words_of(browser.get(reverse("chat:conversation", args=[turn.conversation_id])))
 
 
 def take_back(browser, turn: Turn, memory: Memory, **options):
@@ -102,7 +94,7 @@ def test_what_another_message_says_too_stays_when_one_of_them_is_taken_back(brow
     response = take_back(browser, turn, memory, headers=HTMX)
 
     assert live(alice) == ["I like figs"]
-    assert "Another message says it too, so it stays" in words(response)
+    assert "Another message says it too, so it stays" in words_of(response)
 
 
 def test_what_is_said_again_is_already_known_and_has_nothing_to_undo(alice):
@@ -149,14 +141,24 @@ def test_a_secret_is_said_not_to_be_kept_unless_nothing_is(browser, alice):
     assert chips(silent) == []
 
 
+def test_no_words_that_can_be_found_are_looked_through_for_a_secret(alice, monkeypatch):
+    wordless = told(alice, "?!")
+    assert chips(wordless) == []
+
+    monkeypatch.setattr(memory_presentation, "find_secret", lambda _text: "a secret")
+
+    assert [chip.statement for chip in chips(wordless)] == ["looks like a secret"]
+    assert chips(told(alice, "I like figs")) == []
+
+
 def test_what_was_learned_is_taken_back_where_it_stands(browser, alice):
     turn, memory = taught(alice, "I like figs")
 
     response = take_back(browser, turn, memory, headers=HTMX)
 
     assert live(alice) == []
-    assert "Taken back. It is not remembered any more." in words(response)
-    assert "figs" not in words(response)
+    assert "Taken back. It is not remembered any more." in words_of(response)
+    assert "figs" not in words_of(response)
 
 
 @pytest.mark.parametrize("way", ["taken back", "forgotten"])
@@ -182,7 +184,7 @@ def test_taking_back_an_update_brings_back_what_was_before_and_says_so(browser, 
     response = take_back(browser, turn, memory, headers=HTMX)
 
     assert live(alice) == ["I live in Lisbon"]
-    assert "Taken back. In use again: I live in Lisbon" in words(response)
+    assert "Taken back. In use again: I live in Lisbon" in words_of(response)
 
 
 def test_without_scripts_taking_back_leads_to_the_chat_and_says_so(browser, alice):
@@ -277,7 +279,7 @@ def test_chips_take_as_many_queries_whatever_their_number(alice, django_assert_m
     shown = list(queries.turns(alice.id, conversation.id))
     conversation = queries.get_conversation(alice.id, conversation.id)
 
-    with django_assert_max_num_queries(7):
+    with django_assert_max_num_queries(8):
         found = learned_from(conversation, shown)
 
     assert [chip.was for turn in shown[1:] for chip in found[turn.id]] == [

@@ -21,12 +21,6 @@ LIST = "/conversations/"
 
 
 @pytest.fixture
-def browser(client, alice):
-    client.force_login(alice)
-    return client
-
-
-@pytest.fixture
 def chats(alice):
     """Five, the last one the newest."""
     return [chat(alice, f"Chat {number}", age=5 - number) for number in range(5)]

@@ -195,12 +195,6 @@ def test_m8_nothing_said_in_the_chat_confirms(alice, model):
     assert not [tool["name"] for tool in model.calls[-1].body["tools"] if "confirm" in tool["name"]]
 
 
-@pytest.fixture
-def browser(client, alice):
-    client.force_login(alice)
-    return client
-
-
 def test_m9_a_confirmation_counts_once(browser, alice):
     waiting = remember(alice, "ACME is our supplier", origin=Origin.UNTRUSTED).memory
     url = reverse("inspector:fact_settle", args=[waiting.id])

@@ -11,7 +11,7 @@ from memoryapp.llm.base import Usage
 from memoryapp.scratchpad.models import Step
 from memoryapp.transcript import claims
 from memoryapp.transcript.models import Turn
-from tests.inspector.test_runs import Working, kept_for
+from tests.inspector.working import Working, kept_for
 from tests.turns import claim, post, start
 from tests.waits import waiting
 

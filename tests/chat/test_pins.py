@@ -12,12 +12,6 @@ pytestmark = pytest.mark.django_db
 HTMX = {"HX-Request": "true"}
 
 
-@pytest.fixture
-def browser(client, alice):
-    client.force_login(alice)
-    return client
-
-
 def keep(browser, turn, text, *, side="user", htmx=False):
     fields = {"text": text, "side": side}
     return browser.post(reverse("chat:keep", args=[turn.id]), fields, headers=HTMX if htmx else {})

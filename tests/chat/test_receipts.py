@@ -1,6 +1,5 @@
 """The receipt of a reply: what the model was given, why, what became of it, and what a person says to it."""
 
-import re
 from uuid import uuid4
 
 import pytest
@@ -9,25 +8,20 @@ from django.utils import timezone
 
 from chat.receipt_presentation import given_text, likely_text, why_used
 from memoryapp.context import considered
-from memoryapp.context.models import ContextSnapshot
 from memoryapp.longterm import experiences
 from memoryapp.longterm import operations as longterm
 from memoryapp.longterm.models import Feedback
 from memoryapp.transcript import conversations, queries
 from memoryapp.transcript.models import Message, Turn
+from tests.inspector.reading import words_of
 from tests.inspector.test_experiences import learn
 from tests.longterm.saying import DAY, NOW, live, message, remember, remember_from
+from tests.snapshots import snapshot
 from tests.talking import say
 from tests.turns import start
 
 pytestmark = pytest.mark.django_db
 HTMX = {"HX-Request": "true"}
-
-
-@pytest.fixture
-def browser(client, alice):
-    client.force_login(alice)
-    return client
 
 
 def traced(row, **values) -> dict[str, object]:
@@ -47,16 +41,7 @@ def traced(row, **values) -> dict[str, object]:
 def replied(user, *recalled: dict[str, object]) -> Turn:
     """A finished turn whose model was given this."""
     turn = say(start(user), "What do you know?", "This.")
-    ContextSnapshot.objects.create(
-        user=user,
-        turn=turn,
-        attempt=1,
-        call=1,
-        window_tokens=1000,
-        reserve_output_tokens=100,
-        sections=[],
-        recalled=list(recalled),
-    )
+    snapshot(turn, *recalled)
     return turn
 
 
@@ -64,12 +49,8 @@ def receipt_url(turn) -> str:
     return reverse("chat:used", args=[turn.id])
 
 
-def words(response) -> str:
-    return " ".join(re.sub(r"<[^>]*>", " ", response.content.decode()).split())
-
-
 def chat_page(browser, turn) -> str:
-    return words(browser.get(reverse("chat:conversation", args=[turn.conversation_id])))
+    return words_of(browser.get(reverse("chat:conversation", args=[turn.conversation_id])))
 
 
 def test_each_memory_says_where_it_comes_from_why_it_was_used_and_how_likely_it_matters(browser, alice):
@@ -79,7 +60,7 @@ def test_each_memory_says_where_it_comes_from_why_it_was_used_and_how_likely_it_
 
     response = browser.get(receipt_url(turn), headers=HTMX)
 
-    shown, html = words(response), response.content.decode()
+    shown, html = words_of(response), response.content.decode()
     assert "I only drink green tea." in shown
     assert memory.kind.label in shown
     assert "Why: similar in meaning · likely to matter (72 %)" in shown
@@ -99,7 +80,7 @@ def test_what_every_reply_is_given_does_not_count_as_used_and_stands_apart(brows
 
     assert [item.text for item in used.context["receipt"].used] == ["I like figs"]
     assert [item.text for item in used.context["receipt"].at_hand] == ["My name is Ana"]
-    assert words(used).index("I like figs") < words(used).index("My name is Ana")
+    assert words_of(used).index("I like figs") < words_of(used).index("My name is Ana")
     assert "Used 1 memory 1 always at hand" in in_chat
     assert "1 always at hand" in unasked
     assert "Used" not in unasked
@@ -109,7 +90,7 @@ def test_what_was_looked_up_has_no_likelihood_and_says_what_was_asked_for(browse
     memory = remember(alice, "I live in Lisbon").memory
     turn = replied(alice, traced(memory, reason=considered.BY_KEY, arms={}, confidence=1.0))
 
-    shown = words(browser.get(receipt_url(turn)))
+    shown = words_of(browser.get(receipt_url(turn)))
 
     assert "Why: you asked for exactly this" in shown
     assert "likely" not in shown
@@ -120,7 +101,7 @@ def test_what_had_no_room_says_that_the_limit_was_reached(browser, alice):
     memory = remember(alice, "I like figs").memory
     turn = replied(alice, traced(memory, included=False, reason=considered.OVER_BUDGET))
 
-    assert "Left out: the limit for recalled memories was reached" in words(browser.get(receipt_url(turn)))
+    assert "Left out: the limit for recalled memories was reached" in words_of(browser.get(receipt_url(turn)))
 
 
 def test_an_earlier_message_is_shown_with_who_said_it_and_the_way_to_it(browser, alice):
@@ -130,8 +111,8 @@ def test_an_earlier_message_is_shown_with_who_said_it_and_the_way_to_it(browser,
 
     response = browser.get(receipt_url(turn), headers=HTMX)
 
-    assert "My flight is on the 12th." in words(response)
-    assert "You said" in words(response)
+    assert "My flight is on the 12th." in words_of(response)
+    assert "You said" in words_of(response)
     assert f'href="{reverse("chat:turn", args=[before.id])}"' in response.content.decode()
     assert "Used 1 earlier message" in chat_page(browser, turn)
 
@@ -141,7 +122,7 @@ def test_a_message_of_a_deleted_chat_is_not_quoted(browser, alice):
     turn = replied(alice, traced(before.messages.get(role=Message.Role.USER)))
     conversations.delete_conversation(alice.id, before.conversation_id)
 
-    shown = words(browser.get(receipt_url(turn)))
+    shown = words_of(browser.get(receipt_url(turn)))
 
     assert "flight" not in shown
     assert "1 forgotten since" in shown
@@ -153,8 +134,8 @@ def test_an_experience_is_a_task_like_this_one(browser, alice):
 
     response = browser.get(receipt_url(turn))
 
-    assert "Solved before" in words(response)
-    assert "Why: a task like this one before" in words(response)
+    assert "Solved before" in words_of(response)
+    assert "Why: a task like this one before" in words_of(response)
     assert f'href="{reverse("inspector:experience", args=[learned.id])}"' in response.content.decode()
 
 
@@ -166,7 +147,7 @@ def test_what_was_left_out_stands_apart_with_the_reason(browser, alice):
         traced(close, included=False, reason=considered.BELOW_CUTOFF, confidence=0.1),
     )
 
-    shown = words(browser.get(receipt_url(turn)))
+    shown = words_of(browser.get(receipt_url(turn)))
 
     assert shown.index("I like figs") < shown.index("Also considered") < shown.index("I like dates")
     assert "Left out: not close enough · unlikely to matter (10 %)" in shown
@@ -178,12 +159,12 @@ def test_a_receipt_keeps_what_was_given_when_it_is_replaced_or_forgotten_later(b
     secret = remember(alice, "I collect stamps").memory
     lesson = learn(alice, "Write the minutes")
     turn = replied(alice, traced(lisbon), traced(secret), traced(lesson))
-    before = words(browser.get(receipt_url(turn)))
+    before = words_of(browser.get(receipt_url(turn)))
 
     remember(alice, "I live in Porto", key="city")
     longterm.forget(alice.id, secret.id, now=timezone.now())
     experiences.forget(alice.id, lesson.id)
-    after = words(browser.get(receipt_url(turn), headers=HTMX))
+    after = words_of(browser.get(receipt_url(turn), headers=HTMX))
 
     assert "replaced since" not in before
     assert "I live in Lisbon" in after
@@ -201,7 +182,7 @@ def test_a_reply_without_memory_says_that_memory_was_unavailable(browser, alice)
 
     assert "Memory was unavailable" in chat_page(browser, turn)
     assert "Memory was unavailable" not in chat_page(browser, replied(alice))
-    assert "No memory was used" in words(browser.get(receipt_url(turn)))
+    assert "No memory was used" in words_of(browser.get(receipt_url(turn)))
 
 
 @pytest.mark.parametrize(
@@ -218,8 +199,8 @@ def test_a_verdict_is_kept_for_this_reply_and_shown(browser, alice, verdict, sai
 
     in_place = browser.post(url, {"verdict": verdict}, headers=HTMX)
 
-    assert said in words(in_place)
-    assert said not in words(browser.get(receipt_url(other)))
+    assert said in words_of(in_place)
+    assert said not in words_of(browser.get(receipt_url(other)))
     kept = Feedback.objects.get(user=alice)
     assert (kept.memory_id, kept.turn_id, kept.verdict) == (memory.id, turn.id, verdict)
 
@@ -231,7 +212,7 @@ def test_without_scripts_a_verdict_leads_back_to_the_receipt(browser, alice):
     response = browser.post(reverse("chat:judge", args=[turn.id, memory.id]), {"verdict": "wrong"})
 
     assert (response.status_code, response["Location"]) == (303, receipt_url(turn))
-    assert "Set aside as wrong." in words(browser.get(receipt_url(turn)))
+    assert "Set aside as wrong." in words_of(browser.get(receipt_url(turn)))
 
 
 def test_what_was_set_aside_as_wrong_can_be_right_after_all(browser, alice):
@@ -244,9 +225,9 @@ def test_what_was_set_aside_as_wrong_can_be_right_after_all(browser, alice):
     back = browser.post(url, {"verdict": "confirmed"}, headers=HTMX)
 
     assert gone == []
-    assert "Right after all" in words(set_aside)
+    assert "Right after all" in words_of(set_aside)
     assert live(alice) == ["I like figs"]
-    assert "You said that this is right" in words(back)
+    assert "You said that this is right" in words_of(back)
 
 
 @pytest.mark.parametrize("verdict", ["", "corrected", "splendid"])
@@ -267,8 +248,8 @@ def test_a_memory_is_forgotten_from_the_receipt(browser, alice):
     response = browser.post(reverse("chat:forget", args=[turn.id, memory.id]), headers=HTMX)
 
     assert live(alice) == []
-    assert "1 forgotten since" in words(response)
-    assert "figs" not in words(response)
+    assert "1 forgotten since" in words_of(response)
+    assert "figs" not in words_of(response)
 
 
 @pytest.mark.parametrize("action", ["judge", "forget"])

@@ -9,18 +9,13 @@ from memoryapp.redis_client import redis_client
 from memoryapp.scratchpad.models import Run
 from memoryapp.transcript import queries, search
 from memoryapp.transcript.models import Conversation, Message, Turn
+from tests.snapshots import snapshot
 from tests.transcript.branching import said
 from tests.turns import claim, post, start
 from tests.world import finished_turn
 
 pytestmark = pytest.mark.django_db
 HTMX = {"HX-Request": "true"}
-
-
-@pytest.fixture
-def browser(client, alice):
-    client.force_login(alice)
-    return client
 
 
 def delete(browser, conversation_id):
@@ -82,16 +77,7 @@ def test_an_ordinary_chat_offers_no_closing(browser, alice):
 def test_closing_leaves_nothing_of_it(browser, alice):
     conversation = start(alice, is_temporary=True)
     turn = finished_turn(alice, conversation.id, text="secret", reply="yes")
-    ContextSnapshot.objects.create(
-        user=alice,
-        turn=turn,
-        attempt=1,
-        call=1,
-        window_tokens=1,
-        reserve_output_tokens=1,
-        sections=[],
-        recalled=[],
-    )
+    snapshot(turn)
     kept = said(alice, "other")
     for streamed in (turn, kept):
         events.publish(streamed.id, {"type": "start", "attempt": 1}, attempt=1)

@@ -20,12 +20,6 @@ HTMX = {"HX-Request": "true"}
 REFRESH = 'http-equiv="refresh"'
 
 
-@pytest.fixture
-def browser(client, alice):
-    client.force_login(alice)
-    return client
-
-
 def page_of(browser, turn):
     return browser.get(reverse("chat:conversation", args=[turn.conversation_id])).content.decode()
 

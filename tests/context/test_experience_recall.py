@@ -13,7 +13,7 @@ from memoryapp.context import assembly
 from memoryapp.context.recall import Recall, prompt_items, recall, trace
 from memoryapp.embeddings.base import EmbedderUnavailable
 from memoryapp.lifecycle import embedding
-from memoryapp.longterm import experiences, queries
+from memoryapp.longterm import experience_queries, experiences
 from memoryapp.longterm.experiences import Lesson
 from memoryapp.longterm.models import Experience, Kind
 from memoryapp.policies.trust import Origin
@@ -277,7 +277,7 @@ def test_a_conversation_that_uses_memory_is_given_it_and_that_is_counted(alice, 
     recalled = recall_for(post(alice, LIKE_PRICE), LIKE_PRICE)
 
     assert [item.experience.id for item in recalled.given("experience")] == [experience.id]
-    assert queries.get_experience(alice.id, experience.id).given_count == 1
+    assert experience_queries.get(alice.id, experience.id).given_count == 1
 
 
 def test_one_that_uses_none_is_not(alice, learn):
@@ -286,4 +286,4 @@ def test_one_that_uses_none_is_not(alice, learn):
     recalled = recall_for(post(alice, LIKE_PRICE, start(alice, use_memory=False)), LIKE_PRICE)
 
     assert recalled.considered == ()
-    assert queries.get_experience(alice.id, experience.id).given_count == 0
+    assert experience_queries.get(alice.id, experience.id).given_count == 0

@@ -12,6 +12,7 @@ from memoryapp.context import sections
 from memoryapp.context.recall import prompt_items, recall
 from memoryapp.longterm import operations as longterm
 from memoryapp.longterm import queries
+from memoryapp.longterm.models import Memory
 from memoryapp.policies.fencing import as_data, without_markup
 from memoryapp.policies.trust import Origin
 from tests.longterm.saying import DAY, NOW, remember
@@ -134,7 +135,7 @@ def test_what_is_over_waits_or_is_gone_is_in_no_prompt(alice):
     gone = remember(alice, f"{never} is gone", kind="constraint").memory
     over = remember(alice, f"{never} is over", kind="constraint").memory
     longterm.forget(alice.id, gone.id, now=NOW)
-    longterm.set_lifetime(alice.id, over.id, expires_at=NOW - DAY)
+    Memory.objects.filter(id=over.id).update(expires_at=NOW - DAY)
 
     items = prompt_items(recall(alice.id, never, now=timezone.now()))
 

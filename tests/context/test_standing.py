@@ -6,8 +6,9 @@ from django.utils import timezone
 from memoryapp.context import recall as recalls
 from memoryapp.context.recall import Recall, prompt_items, trace
 from memoryapp.llm.tokens import estimate_text
-from memoryapp.longterm import operations as longterm
+from memoryapp.longterm.feedback import give_feedback
 from memoryapp.longterm.models import Memory
+from memoryapp.policies.feedback import Verdict
 from memoryapp.policies.fencing import as_data
 from tests.longterm.saying import DAY, NOW, remember
 
@@ -70,7 +71,7 @@ def test_affirming_a_fact_keeps_it(alice, configure):
     known = facts(alice, 20)
     assert known[-1].statement not in given(asked(alice), "always used")
 
-    longterm.affirm(alice.id, known[-1].id, now=timezone.now())
+    give_feedback(alice.id, known[-1].id, Verdict.CONFIRMED, now=timezone.now())
 
     assert known[-1].statement in given(asked(alice), "always used")
 

@@ -37,12 +37,6 @@ def prompt(**changes) -> NextPrompt:
 
 
 @pytest.fixture
-def browser(client, alice):
-    client.force_login(alice)
-    return client
-
-
-@pytest.fixture
 def conversation(alice):
     conversation = start(alice, title="Figs")
     say(conversation, "I like figs & dates.", "So do I.")

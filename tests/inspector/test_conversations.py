@@ -16,12 +16,6 @@ CONVERSATIONS = reverse("inspector:conversations")
 
 
 @pytest.fixture
-def browser(client, alice):
-    client.force_login(alice)
-    return client
-
-
-@pytest.fixture
 def conversation(alice):
     return conversations.start_conversation(alice, now=timezone.now(), title="Figs")
 

@@ -7,7 +7,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from memoryapp.longterm import experiences, queries
+from memoryapp.longterm import experience_queries, experiences
 from memoryapp.longterm.experiences import Lesson
 from memoryapp.longterm.models import Experience, Kind
 from memoryapp.policies.trust import Origin
@@ -17,12 +17,6 @@ from tests.inspector.reading import words_of
 from tests.turns import post
 
 EXPERIENCES = reverse("inspector:experiences")
-
-
-@pytest.fixture
-def browser(client, alice):
-    client.force_login(alice)
-    return client
 
 
 def learn(user, goal: str = "Sum up the invoices", **values) -> Experience:
@@ -51,7 +45,7 @@ def page_of(experience: Experience) -> str:
 
 
 def now(experience: Experience) -> Experience:
-    return queries.get_experience(experience.user_id, experience.id)
+    return experience_queries.get(experience.user_id, experience.id)
 
 
 def test_without_any_the_page_says_how_they_come_about(browser):

@@ -13,16 +13,11 @@ from memoryapp.longterm.models import Memory
 from memoryapp.policies.feedback import Verdict
 from memoryapp.policies.reconciliation import Outcome
 from memoryapp.policies.trust import Origin
-from memoryapp.transcript.models import Conversation
+from memoryapp.transcript.models import Turn
+from tests.inspector.reading import words_of
 from tests.longterm.saying import DAY, NOW, live, message, remember, remember_from
 
 FACTS = reverse("inspector:facts")
-
-
-@pytest.fixture
-def browser(client, alice):
-    client.force_login(alice)
-    return client
 
 
 def page_of(memory: Memory) -> str:
@@ -118,7 +113,7 @@ def test_a_fact_shows_its_source_its_rule_and_its_history(browser, alice):
     shown = response.content.decode()
     assert "By the way, I like figs. And you?" in shown
     assert memory.kind.rationale in shown
-    assert response.context["memory"].source_url.startswith("/c/")
+    assert response.context["memory"].source_url == reverse("chat:turn", args=[memory.source_message.turn_id])
     assert [version.version for version in response.context["memory"].versions] == [1]
 
 
@@ -231,11 +226,6 @@ def test_an_unknown_fact_is_a_page_that_says_so(browser):
     assert browser.get(reverse("inspector:fact", args=[uuid4()])).status_code == 404
 
 
-def words(response) -> str:
-    """The text of a page as it is read: without tags, in one line."""
-    return " ".join(re.sub(r"<[^>]*>", " ", response.content.decode()).split())
-
-
 def conflict_of(user) -> tuple[Memory, Memory]:
     """A value in use, and a weaker source's other value for the same key."""
     held = remember(user, "I live in Lisbon", key="city").memory
@@ -251,7 +241,7 @@ def test_conflicts_ask_for_attention_like_what_waits(browser, alice):
     response = browser.get(reverse("inspector:overview"))
 
     assert response.context["pending_count"] == 2
-    assert "2 memories wait for your word They came from text you did not write, or do not fit" in words(
+    assert "2 memories wait for your word They came from text you did not write, or do not fit" in words_of(
         response
     )
     assert "?status=waiting" in response.content.decode()
@@ -264,7 +254,7 @@ def test_a_conflict_shows_what_it_does_not_fit_with_and_asks_which_holds(browser
     response = browser.get(page_of(conflict))
 
     assert response.context["memory"].card.rival.id == held.id
-    shown = words(response)
+    shown = words_of(response)
     assert "It is now: I live in Porto" in shown
     assert "Keep: I live in Lisbon" in shown
 
@@ -316,10 +306,11 @@ def test_what_waits_is_listed_with_all_that_is_needed_to_decide(browser, alice):
 
     response = browser.get(FACTS + "?status=waiting")
 
-    shown = words(response)
+    shown = words_of(response)
     for said in ("In use I live in Lisbon", "Does not fit I live in Porto", quote, "From a page or document"):
         assert said in shown
-    assert f"/c/{Conversation.objects.get(user=alice).id}/#turn-" in response.content.decode()
+    turn = Turn.objects.get(messages=source.message_id)
+    assert reverse("chat:turn", args=[turn.id]) in response.content.decode()
     assert "Forget both" in shown
 
 
@@ -336,7 +327,7 @@ def test_what_was_set_aside_as_wrong_says_so_and_can_be_brought_back(browser, al
     give_feedback(alice.id, memory.id, Verdict.WRONG, now=NOW)
     memory.refresh_from_db()
 
-    shown = words(browser.get(page_of(memory)))
+    shown = words_of(browser.get(page_of(memory)))
     response = browser.post(f"{page_of(memory)}bring-back", {"version": str(memory.version)})
 
     assert "Set aside as wrong" in shown
@@ -351,20 +342,20 @@ def test_what_looks_like_an_instruction_is_shown_raw_with_the_reason(browser, al
 
     response = browser.get(page_of(memory))
 
-    assert "This looks like an instruction, not a fact" in words(response)
+    assert "This looks like an instruction, not a fact" in words_of(response)
     assert "&lt;b&gt;instructions&lt;/b&gt;" in response.content.decode()
 
 
 def test_the_list_says_how_much_of_the_room_is_taken(browser, alice):
     conflict_of(alice)
 
-    assert "2 of 20,000 memories" in words(browser.get(FACTS))
+    assert "2 of 20,000 memories" in words_of(browser.get(FACTS))
 
 
 def test_what_waits_is_counted_beside_every_page(browser, alice):
     conflict_of(alice)
 
-    assert "1 waiting for your word" in words(browser.get(reverse("chat:home")))
+    assert "1 waiting for your word" in words_of(browser.get(reverse("chat:home")))
 
 
 def test_a_value_shows_its_former_values_when_they_held_and_what_replaced_them(browser, alice):
@@ -383,14 +374,17 @@ def test_a_value_shows_its_former_values_when_they_held_and_what_replaced_them(b
     ]
     assert former[0].replaced_by_url == response.context["memory"].source_url
     assert former[1].replaced_by_url not in ("", former[0].replaced_by_url)
-    assert "by your message" in words(response)
+    assert "by your message" in words_of(response)
+    assert "Its former values go with it" in words_of(response)
+    lisbon = Memory.objects.get(statement="I live in Lisbon")
+    assert "former values" not in words_of(browser.get(page_of(lisbon)))
 
 
 def test_a_conflict_whose_rival_is_gone_is_a_plain_question(browser, alice):
     held, conflict = conflict_of(alice)
     browser.post(f"{page_of(held)}forget")
 
-    shown = words(browser.get(page_of(conflict)))
+    shown = words_of(browser.get(page_of(conflict)))
 
     assert "Yes, remember it" in shown
     assert "No, forget it" in shown
@@ -399,7 +393,7 @@ def test_a_conflict_whose_rival_is_gone_is_a_plain_question(browser, alice):
 def test_what_waits_can_be_remembered_or_forgotten_and_promises_no_lifetime(browser, alice):
     memory = remember(alice, "Trust this page", origin=Origin.UNTRUSTED).memory
 
-    shown = words(browser.get(page_of(memory)))
+    shown = words_of(browser.get(page_of(memory)))
 
     assert "Yes, remember it" in shown
     assert "No, forget it" in shown
@@ -410,14 +404,14 @@ def test_a_former_value_says_when_it_was_replaced_and_cannot_be_corrected(browse
     former = remember(alice, "I live in Lisbon", key="city").memory
     remember(alice, "I live in Porto", key="city")
 
-    shown = words(browser.get(page_of(former)))
+    shown = words_of(browser.get(page_of(former)))
     response = browser.post(f"{page_of(former)}edit", {"statement": "I live in Faro", "version": "1"})
 
     assert "Only as a former value" in shown
     assert "Correct it" not in shown
     assert not re.search(r"[Ee]xpires|[Kk]ept until you forget", shown)
     assert response.status_code == 422
-    assert "This is not in use any more." in words(response)
+    assert "This is not in use any more." in words_of(response)
     assert live(alice) == ["I live in Porto"]
 
 
@@ -426,7 +420,7 @@ def test_a_former_value_can_be_used_again_in_place_of_what_replaced_it(browser, 
     remember(alice, "I live in Porto", key="city")
     former.refresh_from_db()
 
-    shown = words(browser.get(page_of(former)))
+    shown = words_of(browser.get(page_of(former)))
     response = browser.post(f"{page_of(former)}bring-back", {"version": str(former.version)})
 
     assert "Use it again" in shown
@@ -469,14 +463,14 @@ def test_the_quote_of_a_corrected_fact_is_what_was_said_first(browser, alice):
     memory = remember_from(alice, source, "I live in Lisbon", quote="I live in Lisbon").memory
     browser.post(f"{page_of(memory)}edit", {"statement": "I live in Porto", "version": "1"})
 
-    assert "I live in Porto first said: I live in Lisbon" in words(browser.get(FACTS))
+    assert "I live in Porto first said: I live in Lisbon" in words_of(browser.get(FACTS))
 
 
 def test_the_history_says_that_what_a_person_typed_is_from_their_message(browser, alice):
     memory = remember_from(alice, message(alice, "I live in Lisbon"), "I live in Lisbon").memory
     browser.post(f"{page_of(memory)}edit", {"statement": "I live in Porto", "version": "1"})
 
-    shown = words(browser.get(page_of(memory)))
+    shown = words_of(browser.get(page_of(memory)))
 
     assert "Version 1 from your message" in shown
     assert "Version 2 by you" in shown
@@ -488,4 +482,4 @@ def test_a_fact_that_is_gone_leads_to_all_facts(browser):
 
     assert response.status_code == 404
     assert f'href="{FACTS}"' in response.content.decode()
-    assert "All facts" in words(response)
+    assert "All facts" in words_of(response)

@@ -8,6 +8,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from memoryapp.longterm.models import Kind, Memory
+from tests.inspector.reading import words_of
 from tests.longterm.saying import live, remember
 
 KINDS = reverse("inspector:kinds")
@@ -15,10 +16,6 @@ KINDS = reverse("inspector:kinds")
 
 def page_of(slug: str) -> str:
     return reverse("inspector:kind", args=[slug])
-
-
-def words(response) -> str:
-    return " ".join(re.sub(r"<[^>]*>", " ", response.content.decode()).split())
 
 
 @pytest.fixture
@@ -36,7 +33,7 @@ def test_everyone_reads_how_long_each_kind_is_kept_and_why(client, alice):
     client.force_login(alice)
     preference = Kind.objects.get(slug="preference")
 
-    shown = words(client.get(KINDS))
+    shown = words_of(client.get(KINDS))
 
     assert f"{preference.label} kept {preference.ttl_days} days {preference.rationale}" in shown
     assert "kept for ever" in shown
@@ -70,7 +67,7 @@ def test_what_another_lifetime_does_is_shown_before_it_is_done(staff, alice, bob
     ]
     assert Kind.objects.get(slug="preference").ttl_days == 365
     assert 'value="30"' in response.content.decode()
-    assert "Tastes change." in words(response)
+    assert "Tastes change." in words_of(response)
     assert live(alice) == ["I like figs"]
 
 
@@ -108,8 +105,8 @@ def test_a_lifetime_that_cannot_be_says_why(staff, days):
     response = staff.post(page_of("preference"), {"ttl_days": days, "apply": days, "rationale": "Because."})
 
     assert response.status_code == 422
-    assert "Lifetime in days: 1 to 36,500, or empty for ever." in words(response)
-    assert "ttl_days" not in words(response)
+    assert "Lifetime in days: 1 to 36,500, or empty for ever." in words_of(response)
+    assert "ttl_days" not in words_of(response)
     assert Kind.objects.get(slug="preference").ttl_days == 365
 
 
@@ -121,7 +118,7 @@ def test_another_lifetime_asks_for_a_reason_of_its_own(staff):
     refused = staff.post(page_of("preference"), {**values, "apply": "30"})
 
     for response in (shown, refused):
-        assert "This is the reason for the lifetime before." in words(response)
+        assert "This is the reason for the lifetime before." in words_of(response)
         reason = re.search(r"<textarea[^>]*>", response.content.decode())
         assert reason
         assert "autofocus" in reason[0]
@@ -142,7 +139,7 @@ def test_records_of_runs_have_a_lifetime_and_no_memories(staff):
     shown = staff.post(page_of(slug), {"ttl_days": "0", "rationale": "None are kept.", "preview": "yes"})
     staff.post(page_of(slug), {"ttl_days": "0", "apply": "0", "rationale": "None are kept."})
 
-    assert "They hold no memories." in words(shown)
+    assert "They hold no memories." in words_of(shown)
     assert Kind.objects.get(slug=slug).ttl_days == 0
 
 

@@ -9,12 +9,6 @@ from tests.longterm.saying import DAY, NOW, live, message, remember, remember_fr
 
 
 @pytest.fixture
-def browser(client, alice):
-    client.force_login(alice)
-    return client
-
-
-@pytest.fixture
 def held(alice):
     return remember(alice, "I bank with Nova", key="bank", said_at=NOW - DAY).memory
 
@@ -40,8 +34,7 @@ def test_it_shows_what_holds_what_would_hold_and_where_it_was_said(browser, held
 
     assert (card.rival.statement, card.statement) == ("I bank with Nova", "The user banks with Evil")
     assert card.quote == "I bank with Evil"
-    turn = proposal.source_message.turn
-    assert card.source_url == f"{reverse('chat:conversation', args=[turn.conversation_id])}#turn-{turn.id}"
+    assert card.source_url == reverse("chat:turn", args=[proposal.source_message.turn_id])
 
 
 def test_nothing_changes_before_a_person_has_read_it(alice, browser, held, proposal):

@@ -23,12 +23,6 @@ SECOND = "## Goal\n- Plan a trip to Lisbon in May.\n\n## Facts and decisions\n- 
 
 
 @pytest.fixture
-def browser(client, alice):
-    client.force_login(alice)
-    return client
-
-
-@pytest.fixture
 def conversation(alice):
     """Four turns."""
     conversation = start(alice, title="Lisbon")

@@ -51,7 +51,7 @@ def statement(quote: str, *, message: int = 1, **values: object) -> dict:
 def answer_with(monkeypatch, *statements: dict, meanwhile=lambda: None) -> None:
     """The model notes these; ``meanwhile`` happens while it thinks."""
 
-    def whole_reply(*_: object) -> ModelReply:
+    def whole_reply(*_: object, **__: object) -> ModelReply:
         meanwhile()
         call = ToolUse("toolu_1", "note_statements", {"statements": list(statements)})
         return ModelReply("m", "m", (call,), "tool_use", Usage(input_tokens=1))

@@ -12,8 +12,8 @@ from memoryapp.embeddings.base import EmbedderUnavailable
 from memoryapp.lifecycle import embedding
 from memoryapp.lifecycle.models import LifecycleRun
 from memoryapp.lifecycle.tasks import after_turn, sweep
+from memoryapp.longterm import experience_queries
 from memoryapp.longterm import operations as longterm
-from memoryapp.longterm import queries
 from memoryapp.longterm.models import Experience, Kind
 from memoryapp.scratchpad import operations as scratchpad
 from memoryapp.scratchpad.models import Run, Step
@@ -68,7 +68,7 @@ def promote(turn: Turn) -> None:
 
 
 def learned(user) -> Experience:
-    return queries.experiences(user.id).get()
+    return experience_queries.unfaded(user.id).get()
 
 
 def test_a_run_of_several_steps_becomes_an_experience(alice):
@@ -111,7 +111,7 @@ def test_a_run_of_several_steps_becomes_an_experience(alice):
 def test_what_is_worth_learning(alice, statuses, status, teaches):
     promote(finished_run(alice, *statuses, status=status))
 
-    assert queries.experiences(alice.id).exists() is teaches
+    assert experience_queries.unfaded(alice.id).exists() is teaches
 
 
 def test_saving_facts_and_planning_is_no_work_to_learn_from(alice):
@@ -180,7 +180,7 @@ def test_the_log_says_that_it_happened_but_not_what(alice):
 def test_bob_sees_none_of_alices_experiences(alice, bob):
     promote(finished_run(alice, OK, OK, OK))
 
-    assert list(queries.experiences(bob.id)) == []
+    assert list(experience_queries.unfaded(bob.id)) == []
 
 
 def test_its_goal_has_a_vector_at_once(alice):
@@ -213,7 +213,7 @@ def test_by_code_a_long_argument_is_left_out_as_a_whole_and_a_secret_with_its_li
         )
     )
 
-    experience = queries.experiences(alice.id).first()
+    experience = experience_queries.unfaded(alice.id).first()
     assert (experience.goal, experience.worked, experience.avoid) == ("Sign me in there", "", "")
 
 
@@ -345,10 +345,10 @@ def test_a_run_that_taught_before_costs_no_second_call(model, alice):
 def test_an_experience_fades_with_its_kind_and_the_sweep_deletes_it(alice):
     promote(finished_run(alice, OK, OK, OK))
     Experience.objects.update(affirmed_at=timezone.now() - timedelta(days=20))
-    assert queries.experiences(alice.id).exists()
+    assert experience_queries.unfaded(alice.id).exists()
 
     Kind.objects.filter(slug="experience").update(ttl_days=7)
-    assert not queries.experiences(alice.id).exists()
+    assert not experience_queries.unfaded(alice.id).exists()
 
     sweep()
     assert Experience.objects.count() == 0

@@ -235,7 +235,7 @@ def test_from_the_moment_it_expires_it_is_read_by_nothing_and_reading_does_not_r
         return [found(browser, question), listed, list(recalled.considered), page.context["memories"]]
 
     before = answers()
-    longterm.set_lifetime(alice.id, memory.id, expires_at=timezone.now() - timedelta(seconds=1))
+    Memory.objects.filter(id=memory.id).update(expires_at=timezone.now() - timedelta(seconds=1))
     stored = Memory.objects.values().get()
 
     assert [len(found) for found in before] == [1, 1, 1, 1]

@@ -7,7 +7,9 @@ import pytest
 from memoryapp.errors import InvalidInputError, NotFoundError, StaleVersionError
 from memoryapp.longterm import operations as longterm
 from memoryapp.longterm import queries
+from memoryapp.longterm.feedback import give_feedback
 from memoryapp.longterm.operations import SecretRefusedError
+from memoryapp.policies.feedback import Verdict
 from memoryapp.policies.trust import Origin
 from tests.longterm.saying import DAY, NOW, live, remember
 
@@ -128,9 +130,7 @@ def refused_to(user):
         lambda memory: queries.get_memory(user.id, memory.id),
         lambda memory: longterm.edit(user.id, memory.id, version=1, now=NOW, statement="Mine"),
         lambda memory: longterm.confirm(user.id, memory.id, version=1, now=NOW),
-        lambda memory: longterm.bring_back(user.id, memory.id, version=1, now=NOW),
-        lambda memory: longterm.affirm(user.id, memory.id, now=NOW),
-        lambda memory: longterm.set_lifetime(user.id, memory.id, is_kept=True),
+        lambda memory: give_feedback(user.id, memory.id, Verdict.CONFIRMED, now=NOW),
         lambda memory: longterm.forget(user.id, memory.id, now=NOW),
     ]
 
@@ -212,26 +212,3 @@ def test_what_waits_replaces_nothing_by_being_corrected(alice):
     longterm.edit(alice.id, waiting.id, version=1, now=NOW, statement="I live in Porto")
 
     assert live(alice) == ["I live in Lisbon"]
-
-
-def test_a_former_value_is_brought_back_for_the_text_that_was_seen(alice):
-    lisbon = remember(alice, "I live in Lisbon", said_at=NOW - DAY).memory
-    porto = remember(alice, "I moved to Porto").memory
-
-    back = longterm.bring_back(alice.id, lisbon.id, version=1, now=NOW)
-
-    assert live(alice) == ["I live in Lisbon"]
-    assert [row.id for row in queries.superseded_by(lisbon)] == [porto.id]
-    with pytest.raises(StaleVersionError):
-        longterm.bring_back(alice.id, porto.id, version=porto.version + 1, now=NOW)
-    with pytest.raises(InvalidInputError, match="no former value"):
-        longterm.bring_back(alice.id, lisbon.id, version=back.version, now=NOW)
-
-
-def test_what_is_said_again_by_now_is_not_brought_back_beside_it(alice):
-    lisbon = remember(alice, "I live in Lisbon", said_at=NOW - 2 * DAY).memory
-    remember(alice, "I moved to Porto", said_at=NOW - DAY)
-    remember(alice, "I live in Lisbon")
-
-    with pytest.raises(InvalidInputError, match="says this already"):
-        longterm.bring_back(alice.id, lisbon.id, version=1, now=NOW)

@@ -8,7 +8,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from memoryapp.errors import NotFoundError
-from memoryapp.longterm import experiences, queries
+from memoryapp.longterm import experience_queries, experiences
 from memoryapp.longterm.experiences import Lesson, NeedsConfirmationError
 from memoryapp.longterm.models import Experience, Kind
 from memoryapp.policies.trust import Origin
@@ -47,11 +47,11 @@ def vector(*values: float) -> dict[str, object]:
 
 
 def known(user) -> list[Experience]:
-    return list(queries.experiences(user.id))
+    return list(experience_queries.unfaded(user.id))
 
 
 def recallable(user) -> list[str]:
-    return [row.goal for row in queries.live_experiences(user.id, embedding=None, model_id="")]
+    return [row.goal for row in experience_queries.live(user.id, embedding=None, model_id="")]
 
 
 def test_what_a_run_taught_is_kept_with_its_run(alice):
@@ -247,7 +247,7 @@ def test_what_has_faded_is_not_there_and_the_same_is_learned_anew(alice):
     old = learn(alice, now=NOW - timedelta(days=200))
 
     with pytest.raises(NotFoundError):
-        queries.get_experience(alice.id, old.id)
+        experience_queries.get(alice.id, old.id)
     with pytest.raises(NotFoundError):
         experiences.give_feedback(alice.id, old.id, helped=True, now=NOW)
     assert recallable(alice) == []
@@ -311,7 +311,7 @@ def test_being_given_is_counted(alice, bob):
 @pytest.mark.parametrize(
     "touch",
     [
-        lambda user, id_: queries.get_experience(user.id, id_),
+        lambda user, id_: experience_queries.get(user.id, id_),
         lambda user, id_: experiences.give_feedback(user.id, id_, helped=True, now=NOW),
         lambda user, id_: experiences.forget(user.id, id_),
     ],

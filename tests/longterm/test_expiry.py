@@ -8,7 +8,9 @@ from django.db import connection
 
 from memoryapp.longterm import operations as longterm
 from memoryapp.longterm import queries
+from memoryapp.longterm.feedback import give_feedback
 from memoryapp.longterm.models import Kind, Memory
+from memoryapp.policies.feedback import Verdict
 from tests.longterm.saying import DAY, NOW, live, remember
 
 FADES_AT = "SELECT memory_fades_at(%s, %s, NULL, false, %s)"
@@ -109,7 +111,7 @@ def test_reading_does_not_renew(alice):
     "renew",
     [
         lambda user, memory: remember(user, memory.statement, kind="ticket"),
-        lambda user, memory: longterm.affirm(user.id, memory.id, now=NOW),
+        lambda user, memory: give_feedback(user.id, memory.id, Verdict.CONFIRMED, now=NOW),
         lambda user, memory: longterm.edit(user.id, memory.id, version=1, now=NOW, confidence=0.5),
     ],
     ids=["saying it again", "affirming", "editing"],
@@ -134,21 +136,22 @@ def test_a_changed_policy_acts_at_once_in_both_directions(alice):
     assert queries.get_memory(alice.id, memory.id).fades_at is None
 
 
-def test_a_person_may_keep_one_for_ever_and_change_their_mind(alice):
+def test_one_may_be_kept_for_ever_until_it_is_not(alice):
     memory = remember(alice, "order 77", kind="ticket", said_at=NOW - 60 * DAY).memory
 
-    kept = longterm.set_lifetime(alice.id, memory.id, is_kept=True)
+    Memory.objects.update(is_kept=True)
+    kept = queries.get_memory(alice.id, memory.id)
     assert (kept.fades_at, live(alice)) == (None, ["order 77"])
 
-    longterm.set_lifetime(alice.id, memory.id)
+    Memory.objects.update(is_kept=False)
     assert live(alice) == []
 
 
 @pytest.mark.parametrize(("ends", "is_live"), [(NOW + DAY, True), (NOW - DAY, False)])
-def test_a_person_may_set_a_date(alice, ends, is_live):
+def test_one_may_have_an_end_of_its_own(alice, ends, is_live):
     memory = remember(alice, "I am Anna", kind="identity").memory
 
-    longterm.set_lifetime(alice.id, memory.id, expires_at=ends)
+    Memory.objects.update(expires_at=ends)
 
     assert queries.get_memory(alice.id, memory.id).fades_at == ends
     assert bool(live(alice)) is is_live

@@ -4,7 +4,7 @@ import pytest
 
 from memoryapp.errors import NotFoundError, StaleVersionError
 from memoryapp.longterm import operations as longterm
-from memoryapp.longterm import queries
+from memoryapp.longterm import tombstones
 from memoryapp.longterm.models import Memory, MemorySource, MemoryVersion, Tombstone
 from memoryapp.longterm.operations import ForgottenError
 from memoryapp.policies.reconciliation import Outcome
@@ -44,7 +44,9 @@ def test_what_is_left_behind_holds_no_text(alice):
 
     stones = Tombstone.objects.values()
     assert {stone["memory_id"] for stone in stones} == {memory.id}
-    assert {stone["digest"] for stone in stones} == queries.digests(alice.forgetting_key, "I live in Porto")
+    assert {stone["digest"] for stone in stones} == tombstones.digests(
+        alice.forgetting_key, "I live in Porto"
+    )
     assert "porto" not in str(list(stones)).lower()
     assert {(stone["expires_at"] - stone["created_at"]).days for stone in stones} == {365}
 

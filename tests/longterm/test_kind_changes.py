@@ -18,15 +18,6 @@ def test_a_shorter_lifetime_hides_at_once_what_is_older(alice):
     assert queries.get_kind("event").rationale == "A month is enough."
 
 
-def test_what_is_left_out_stays(db):
-    before = queries.get_kind("event")
-
-    changed = kinds.change("event", is_always_used=True)
-
-    assert changed.is_always_used
-    assert (changed.ttl_days, changed.label, changed.rationale) == (180, before.label, before.rationale)
-
-
 @pytest.mark.parametrize(
     ("change", "why"),
     [

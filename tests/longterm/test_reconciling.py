@@ -60,15 +60,6 @@ def test_an_evident_update_without_a_key_supersedes_and_keeps_the_history(alice,
     assert [row.statement for row in queries.superseded_by(remembered.memory)] == [former]
 
 
-def test_a_correction_to_what_was_said_five_times_wins(alice):
-    for day in range(5):
-        remember(alice, "I live in Lisbon", said_at=NOW - (9 - day) * DAY)
-
-    remember(alice, "I moved to Porto")
-
-    assert live(alice) == ["I moved to Porto"]
-
-
 def test_the_words_give_a_key_that_holds_no_words(alice):
     assert remember(alice, "I live in Lisbon").memory.key == "city"
     assert remember(alice, "I love marmalade").memory.key == ""

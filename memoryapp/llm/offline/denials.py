@@ -3,9 +3,9 @@
 None has a key: a denial says which value is wrong, not which one is right. What it denies is found by its words.
 """
 
+from memoryapp.llm.offline.particulars import ATTRIBUTES
 from memoryapp.llm.offline.vocabulary import (
     ACQUAINTANCE,
-    ATTRIBUTES,
     CALLED,
     CAPITAL,
     DIET,

@@ -6,13 +6,10 @@ so that a later statement replaces the earlier one.
 """
 
 from memoryapp.llm.offline.denials import CORRECTIONS, DENIALS
-from memoryapp.llm.offline.life import FAMILY, LIFE
+from memoryapp.llm.offline.family import FAMILY
 from memoryapp.llm.offline.particulars import ATTRIBUTE_FORMS, CONTACT_FORMS
 from memoryapp.llm.offline.vocabulary import (
-    ACQUAINTANCE,
-    CALLED,
     CAPITAL,
-    CHANNEL,
     DATED,
     DEMONYM,
     DIET,
@@ -31,14 +28,11 @@ from memoryapp.llm.offline.vocabulary import (
     NUMBER,
     OBJECT,
     ON_A_DAY,
-    ONLY_ONE,
-    PET,
     PLACE_TAIL,
-    RELATIVE,
     SICKNESS,
     STATUS,
-    SUPERIOR,
     TAIL,
+    WE_HAVE,
     WHEN,
     either,
     form,
@@ -47,13 +41,20 @@ from memoryapp.llm.offline.vocabulary import (
 _ADVERBS = "(?:(?:really|also|still|just|currently|now|very|severely|highly|mildly|recently|always|mostly) )*"
 _I_AM = rf"I(?:'m| am) {_ADVERBS}"
 _I_HAVE = rf"I(?: have|'ve got| have got) {_ADVERBS}"
-_WE_HAVE = "(?:I|We)(?: have|'ve got| have got| own)"
 _NEVER = "(?:don't|do not|can't|cannot|can not|never|no longer|must not|mustn't)"
 _LIKES = "(?:like|love|enjoy|adore|hate|dislike|detest|loathe)"
 # "The sea" is a taste, "the theme of love" is something just talked about.
 _NOT_THIS_ONE = r"(?!the (?-i:[a-z])\S* )"
-_INSTEAD = "(?: instead(?: of .+)?| from now on| and not .+)?"
+_INSTEAD = "(?: instead| from now on| and not .+)?"
 _STANDING = "(?:From now on|Going forward|In (?:the )?future)"
+_BUSINESS = either(
+    "bakery,shop,store,company,business,restaurant,caf[eé],bar,farm,studio,agency,start-?up,practice,hotel,hostel,"
+    "gallery,bookshop,salon,brewery,garage,workshop,consultancy"
+)
+_PASTIME = either(
+    "piano,guitar,violin,cello,drums,flute,bass,saxophone,trumpet,ukulele,clarinet,harp,chess,tennis,football,soccer,"
+    "basketball,volleyball,badminton,golf,hockey,rugby,cricket,squash,table tennis,bridge,poker,padel"
+)
 
 
 _IDENTITY = (
@@ -69,7 +70,7 @@ _IDENTITY = (
     ),
     form(
         "identity",
-        rf"(?:You (?:can|may|should) )?(?:just )?call me {NOT_A_NAME}{NAME}{_INSTEAD}{TAIL}",
+        rf"(?:You (?:can|may|should) |{_STANDING},? (?:please )?)?(?:just )?call me {NOT_A_NAME}{NAME}{_INSTEAD}{TAIL}",
         "nickname",
     ),
     form(
@@ -92,12 +93,14 @@ _IDENTITY = (
         rf"I(?:'m| am| come| originally come| am originally) from (?:the )?{NAME}{PLACE_TAIL}",
         "origin",
     ),
-    form("identity", rf"I {_ADVERBS}(?:live|reside) in {NOT_A_HOME}(?:the )?{NAME}{PLACE_TAIL}", "city"),
+    form(
+        "identity", rf"(?:I|We) {_ADVERBS}(?:live|reside) in {NOT_A_HOME}(?:the )?{NAME}{PLACE_TAIL}", "city"
+    ),
     form("identity", rf"{_I_AM}(?:living|based) in {NOT_A_HOME}(?:the )?{NAME}{PLACE_TAIL}", "city"),
     form(
         "identity",
-        rf"(?:(?:Last \w+|Yesterday|Today|In \w+),? )?I(?:'ve| have)? (?:just |recently |now )?moved "
-        rf"(?:from {NAME} )?to {NOT_A_PLACE}(?:the )?{NAME}{PLACE_TAIL}",
+        rf"(?:(?:Last \w+|Yesterday|Today|In \w+),? )?(?:I|We)(?:'ve| have)? (?:just |recently |now )?"
+        rf"(?:moved|relocated) (?:from {NAME} )?to {NOT_A_PLACE}(?:the )?{NAME}{PLACE_TAIL}",
         "city",
     ),
     form("identity", r"I live (?:alone|(?:together )?with my .+)", "household"),
@@ -116,8 +119,8 @@ _IDENTITY = (
     ),
     form(
         "identity",
-        rf"I(?:'ve| have)? (?:just |recently )?started (?:working |a (?:new )?job )?at "
-        rf"{NAME}{PLACE_TAIL}",
+        rf"I(?:'ve| have)? (?:just |recently )?(?:started (?:working |a (?:new )?job )?at"
+        rf"|got a (?:new )?job (?:at|with)) {NAME}{PLACE_TAIL}",
         "employer",
     ),
     # A club, a course or an employer.
@@ -138,80 +141,31 @@ _IDENTITY = (
     form("identity", rf"I(?: {_ADVERBS}(?:study|major in)|(?:'m| am) studying) (?:at )?{OBJECT}", "studies"),
     form(
         "identity",
-        rf"(?:My|Our) (?P<relative>{ONLY_ONE}(?= is|{CALLED})|{SUPERIOR}(?={CALLED}))(?:{CALLED}| "
-        rf"is) {NOT_A_NAME}(?!{DEMONYM}$){NAME}{TAIL}",
-        "family.{relative}.name",
-    ),
-    # Of whom there may be several, the key names the one: a second son takes no other's place.
-    form(
-        "identity",
-        rf"(?:My|Our) (?P<relative>{RELATIVE}(?= is|{CALLED})|{ACQUAINTANCE}(?={CALLED}))(?:{CALLED}| "
-        rf"is) {NOT_A_NAME}(?!{DEMONYM}$)(?P<who>{NAME}){TAIL}",
-        "family.{relative}.name.{who}",
-    ),
-    # "My older sister" says that there is another.
-    form("identity", rf"(?:My|Our) (?:\w+er|little|big|\w+est) {RELATIVE}{CALLED} {NAME}{TAIL}"),
-    form("identity", rf"(?:My|Our) (?:{RELATIVE}|{ACQUAINTANCE})'s birthday is (?!not\b)(?=.*{DATED}).+"),
-    # "My wife Ana" on its own, cut out of a sentence. Of sisters, sons and friends there may be several.
-    form(
-        "identity", rf"(?:My|Our) (?P<relative>{ONLY_ONE}) {NOT_A_NAME}{NAME}{TAIL}", "family.{relative}.name"
-    ),
-    form("identity", rf"(?:My|Our) {RELATIVE} {NOT_A_NAME}{NAME}{TAIL}"),
-    form("identity", rf"(?:My|Our) (?P<pet>{PET}) {NOT_A_NAME}(?P<who>{NAME}){TAIL}", "pet.{pet}.name.{who}"),
-    form("identity", rf"I(?:'m| am) (?:married|engaged) to {NAME}{TAIL}", "family.spouse.name"),
-    form(
-        "identity",
-        rf"(?:My|Our) (?P<pet>{PET})(?:{CALLED}| is) {NOT_A_NAME}(?P<who>{NAME}){TAIL}",
-        "pet.{pet}.name.{who}",
-    ),
-    form(
-        "identity", rf"{_WE_HAVE} (?:another|an? (?:second|third|other)) (?:\w+ )?{PET}{CALLED} {NAME}{TAIL}"
-    ),
-    form(
-        "identity",
-        rf"{_WE_HAVE} an? (?:\w+ ){{0,2}}?(?P<pet>{PET}){CALLED} (?P<who>{NAME}){TAIL}",
-        "pet.{pet}.name.{who}",
-    ),
-    form(
-        "identity",
-        rf"{_WE_HAVE} (?:an?|one|two|three|four|five|six|\d) (?:\w+ )?(?:kids?|child(?:ren)?|sons?"
-        rf"|daughters?|brothers?|sisters?|siblings?|grandchild(?:ren)?|dogs?|cats?|pets?|horses?)(?: "
-        rf"(?:called|named|and) .+)?{TAIL}",
-    ),
-    form(
-        "identity",
         rf"I (?:also )?speak (?:fluent |some |a little )?{CAPITAL}(?:(?:, and|,| and) (?:some |a little "
         rf")?{CAPITAL})*(?: fluently)?",
     ),
-)
-
-_CONTACT = (
-    *CONTACT_FORMS,
+    form("identity", rf"I(?:'m| am) (?:called|named) {NOT_A_NAME}{NAME}{TAIL}", "name"),
+    form("identity", rf"I(?:'ve| have) (?:lived|been living) in (?:the )?{NAME} (?:since|for) .+", "city"),
+    form("identity", rf"I grew up in {NAME}{TAIL}", "home_town"),
+    form("identity", rf"I(?:'m| am) working as (?:an?|the) .*\b{JOB}\b.*", "occupation"),
     form(
-        "contact_preference",
-        rf"I(?:'d| would)? (?:much )?(?:rather|prefer) (?:(?:to )?be (?:contacted|reached|called|texted"
-        rf"|e-?mailed)|(?:by )?{CHANNEL})\b.*",
-        "contact.channel",
+        "identity",
+        rf"I(?: own|'m running| run| have) (?:an?|my own) (?:[\w-]+ ){{0,2}}?{_BUSINESS}{PLACE_TAIL}",
+        "business",
     ),
+    form("identity", rf"I teach (?!you\b|him\b|her\b|them\b|myself\b|that\b){NO_POINTER}.+", "occupation"),
     form(
-        "contact_preference",
-        r"(?:The best way to (?:reach|contact) me is|I(?:'m| am) (?:best reached|easiest to reach)"
-        r"|(?:You can )?(?:best )?(?:reach|contact) me (?:by|via|on|through)) (?!not?\b).+",
-        "contact.channel",
+        "identity",
+        r"I(?:'ve| have)? (?:just |recently )?retired(?: (?:last|this|in|from|two|a|at) .+)?",
+        "occupation",
     ),
-    form(
-        "contact_preference",
-        r"(?:only|do not|don't|never) (?:ever )?(?:call|phone|ring|text|e-?mail|contact|message) me "
-        r"(?:at|on|by|before|after|between|during|in|unless|with|via|about) .+",
-    ),
-    form(
-        "contact_preference",
-        r"(?:call|text|e-?mail|message|contact) me (?:only|always|after|before|between|instead of"
-        r"|rather than|in the (?:morning|evening|afternoon)|on weekdays)\b.*",
-    ),
+    form("identity", r"I(?:'m| am) (?:left-handed|right-handed|ambidextrous)", "handedness"),
+    form("identity", r"I wear (?:glasses|contact lenses|contacts|hearing aids|a hearing aid)"),
+    form("identity", rf"I drive an? (?:\w+ )?{CAPITAL}(?: {CAPITAL})?", "car"),
 )
 
 _CONSTRAINTS = (
+    form("constraint", rf"(?:never|do not|don't) (?:ever )?call me {NOT_A_NAME}{NAME}"),
     form("constraint", rf"{_I_AM}(?:allergic|intolerant) to {OBJECT}"),
     form("constraint", rf"{_I_HAVE}an? (?:[\w-]+ ){{0,3}}(?:allergy|intolerance)(?: to {OBJECT})?"),
     form(
@@ -224,7 +178,7 @@ _CONSTRAINTS = (
         "constraint",
         r"I (?:keep|eat|only eat) (?:kosher|halal|vegetarian|vegan|gluten[- ]free)(?: food| meat)?",
     ),
-    form("constraint", r"I(?:'m| am) on an? (?:[\w-]+ )?[\w-]+ diet"),
+    form("constraint", r"I(?:(?:'m| am) (?:on|following)| follow) an? (?:[\w-]+ )?[\w-]+ diet"),
     form(
         "constraint",
         rf"I (?:{_NEVER}|only) {EAT} (?!breakfast|lunch|dinner|enough|an?\b|another\b|the\b|much|at\b|when\b){OBJECT}",
@@ -250,7 +204,6 @@ _CONSTRAINTS = (
         rf"|speak|write|talk)(?: to me)? (?:only )?in {CAPITAL}",
         "reply.language",
     ),
-    form("identity", rf"{_STANDING},? (?:please )?call me {NOT_A_NAME}{NAME}", "nickname"),
     form("constraint", rf"{_STANDING},? (?:please )?{NO_POINTER}\w+ .+"),
     form("constraint", rf"(?:always|never) {INSTRUCTION} (?!up\b){NO_POINTER}.+"),
 )
@@ -294,9 +247,7 @@ _EVENTS = (
         rf"(?:My|Our|The) (?:[\w'-]+ ){{0,2}}?{EVENT}(?: (?:with|to|at|for|in|from) .+?)? (?:is|are"
         rf"|starts|leaves|departs|begins|takes place|was moved to) (?!not\b)(?=.*{WHEN}).+",
     ),
-    form(
-        "event", rf"(?=.*{WHEN})(?:{ON_A_DAY},? )?{_WE_HAVE} (?:an?|my|our) (?:[\w'-]+ ){{0,2}}?{EVENT}\b.*"
-    ),
+    form("event", rf"(?=.*{WHEN})(?:{ON_A_DAY},? )?{WE_HAVE} (?:an?|my|our) (?:[\w'-]+ ){{0,2}}?{EVENT}\b.*"),
     form(
         "event",
         rf"(?=.*{WHEN})(?:{ON_A_DAY},? )?(?:I'm|I am|We're|We are) (?:getting married|flying"
@@ -314,6 +265,10 @@ _EVENTS = (
         rf"|finished|completed|passed|failed|submitted|published|celebrated|signed|had|started) (?:an?|the|my|our) "
         rf"(?:[\w'-]+ ){{0,2}}?{MILESTONE}\b.*",
     ),
+    form("event", rf"(?:My|Our|The) (?:[\w'-]+ ){{1,3}}?(?:is|are) due (?=.*{WHEN}).+"),
+    form("event", rf"(?:My|Our) (?:[\w'-]+ ){{1,3}}?(?:expires?|ends?|runs? out|renews?) (?=.*{WHEN}).+"),
+    form("event", rf"I(?:'m turning| turn|'ll turn| will turn) \d{{1,3}} (?=.*{WHEN}).+"),
+    form("event", r"(?:Yesterday|Today|Last \w+)?,? ?I (?:quit|lost|left) my job(?: .+)?"),
 )
 
 _SESSION = (
@@ -374,6 +329,8 @@ _PREFERENCES = (
         rf"person|coffee person)",
     ),
     form("preference", rf"I(?:'m| am) (?:learning|teaching myself) {OBJECT}"),
+    form("preference", rf"I play (?:the )?{_PASTIME}(?: .+)?"),
+    form("preference", rf"I use {NOT_A_NAME}{CAPITAL}(?: {CAPITAL})*(?: (?:for|on|at|as|every) .+)?"),
 )
 
 # Last, because a capital after "I'm" is the weakest sign of a name.
@@ -389,8 +346,7 @@ FORMS = (
     *CORRECTIONS,
     *_IDENTITY,
     *FAMILY,
-    *LIFE,
-    *_CONTACT,
+    *CONTACT_FORMS,
     *_CONSTRAINTS,
     *_TICKETS,
     *_DECISIONS,

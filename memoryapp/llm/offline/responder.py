@@ -76,10 +76,10 @@ def respond(prompt: Prompt) -> Reply:
 
     All calls of a run are made in its first reply, so a run has at most one round of tools.
     """
-    if phrases.asks_to_forget(prompt.words) and not phrases.set_phrase(prompt.words):
-        return Reply(_how_to_forget(prompt))
     if phrase := phrases.set_phrase(prompt.words):
         return Reply(phrase)
+    if phrases.asks_to_forget(prompt.words):
+        return Reply(_how_to_forget(prompt))
     named = _named(prompt.words)
     if named and (named[0] in prompt.offered or _is_of_a_tool(*named)):
         return _use_named(prompt, *named)

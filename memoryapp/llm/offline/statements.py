@@ -254,13 +254,11 @@ def _with_more(clause: str) -> tuple[Statement, ...]:
     subject = _SUBJECT.match(clause)
     if not (parts and first and subject):
         return ()
-    more = _recognised(f"{subject['subject']}{parts['more'].replace('’', chr(39))}".replace("'s ", " is "))
-    whole = _statement(clause, kind=first.kind, key=first.key)
-    if more is None:
-        return (whole,)
-    if first.key == more.key:
-        return (whole,)
-    return first, replace(whole, kind=more.kind, key=more.key)
+    goes_on = parts["more"].replace("’", "'").replace("'s ", " is ")
+    more = _recognised(f"{subject['subject']}{goes_on}")
+    if more is None or first.key == more.key:
+        return (_statement(clause, kind=first.kind, key=first.key),)
+    return first, _statement(clause, kind=more.kind, key=more.key)
 
 
 def _recognised(clause: str) -> Statement | None:

@@ -145,15 +145,10 @@ PET = either(
     "dog,cat,puppy,kitten,rabbit,hamster,parrot,horse,pony,turtle,tortoise,goldfish,bird,budgie,canary,"
     "snake,lizard,guinea pig,ferret"
 )
+WE_HAVE = "(?:I|We)(?: have|'ve got| have got| own)"
 CALLED = r"(?:'s name is|'s called|'s named| is called| is named|,? called|,? named)"
 CHANNEL = either(
     "e-?mail,phone,telephone,sms,text(?: messages?)?,whatsapp,signal,telegram,slack,letter,post,video call"
-)
-ATTRIBUTES = either(
-    "nickname,pronouns,shoe size,clothing size,dress size,height,blood type,star sign,surname,last name,"
-    "middle name,mother tongue,native language,nationality,job,profession,occupation,employer,home "
-    "?town,home address,address,post(?:al)? ?code,zip ?code,car,bike,customer number,membership number,"
-    "number plate,licen[cs]e plate,anniversary"
 )
 COLOUR = "(?:(?:dark|light|bright) )?" + either(
     "red,blue,green,yellow,black,white,gr[ea]y,silver,orange,brown,purple,pink,beige,gold"

@@ -1,0 +1,73 @@
+"""That something was forgotten or taken back, without its text: keyed digests of it, and the stones that hold them."""
+
+import hashlib
+import hmac
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+from django.db.models.functions import Now
+
+from memoryapp.accounts.models import User
+from memoryapp.conf import get_conf
+from memoryapp.longterm.models import Memory, MemoryQuerySet, MemoryVersion, Tombstone
+from memoryapp.policies.likeness import essence
+from memoryapp.policies.reconciliation import normalise
+
+
+def statement_digest(forgetting_key: bytes | memoryview, statement: str) -> str:
+    """HMAC-SHA256 of the normalised statement under the user's own key, hex."""
+    return hmac.new(bytes(forgetting_key), normalise(statement).encode(), hashlib.sha256).hexdigest()
+
+
+def digests(forgetting_key: bytes | memoryview, statement: str) -> set[str]:
+    """Of the statement, and of everything that says the same in other words: what a tombstone keeps out."""
+    return {
+        statement_digest(forgetting_key, statement),
+        statement_digest(forgetting_key, f"same as {essence(statement).text}"),
+    }
+
+
+def place_digest(forgetting_key: bytes | memoryview, said_at: datetime, quote: str) -> str:
+    """Of these words of one message and of its copies, which were said when it was; whatever is made of them."""
+    return statement_digest(forgetting_key, f"{said_at.astimezone(UTC).isoformat()} {quote}")
+
+
+def turn_digest(forgetting_key: bytes | memoryview, turn_id: UUID) -> str:
+    """Of a whole turn in which something was said that is forgotten or taken back, whatever the words."""
+    return statement_digest(forgetting_key, f"turn {turn_id}")
+
+
+def forgotten_turns(user_id: UUID, turn_ids: Iterable[UUID]) -> set[UUID]:
+    """Those of these in which something was said that is forgotten or taken back: they are not recalled."""
+    key = User.objects.values_list("forgetting_key", flat=True).get(id=user_id)
+    turns = {turn_digest(key, turn_id): turn_id for turn_id in turn_ids}
+    buried = Tombstone.objects.filter(user_id=user_id, digest__in=turns, expires_at__gt=Now())
+    return {turns[digest] for digest in buried.values_list("digest", flat=True)}
+
+
+def newest(user_id: UUID, digests: Iterable[str]) -> Tombstone | None:
+    """The newest of them."""
+    return (
+        Tombstone.objects.filter(user_id=user_id, digest__in=list(digests), expires_at__gt=Now())
+        .order_by("-created_at")
+        .first()
+    )
+
+
+def bury(memory: Memory, gone: MemoryQuerySet, *, now: datetime, also: Iterable[str] = ()) -> None:
+    """A tombstone for every wording that these rows ever had, and for the digests in ``also``."""
+    key = memory.user.forgetting_key
+    former = MemoryVersion.objects.filter(user_id=memory.user_id, memory__in=gone)
+    statements = {*gone.values_list("statement", flat=True), *former.values_list("statement", flat=True)}
+    buried = {*also, *(digest for said in statements for digest in digests(key, said))}
+    Tombstone.objects.bulk_create(
+        Tombstone(
+            user_id=memory.user_id,
+            memory_id=memory.id,
+            digest=digest,
+            created_at=now,
+            expires_at=now + timedelta(days=get_conf().tombstone_days),
+        )
+        for digest in sorted(buried)
+    )
