@@ -25,6 +25,12 @@ class User(AbstractUser):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     time_zone = models.CharField(max_length=64, default="UTC")
     theme = models.CharField(max_length=6, choices=Theme, default=Theme.SYSTEM)
+    # Above the switches of every chat and the wishes of every program: whether memory is used, and added to.
+    use_memory = models.BooleanField(default=True)
+    save_memory = models.BooleanField(default=True)
+    # The memory pages: when they were last looked at, and up to when their person had seen them at the visit before.
+    memory_visited_at = models.DateTimeField(null=True, blank=True)
+    memory_seen_until = models.DateTimeField(null=True, blank=True)
     # Bumped by every forgetting; work that started under an older epoch may no longer write memories.
     memory_epoch = models.PositiveIntegerField(default=0)
     forgetting_key = models.BinaryField(max_length=32, default=new_forgetting_key, editable=False)

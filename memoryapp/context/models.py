@@ -53,3 +53,42 @@ class ContextSnapshot(models.Model):
 
     def __str__(self) -> str:
         return f"context of call {self.call} of turn {self.turn_id}"
+
+
+class Use(models.Model):
+    """That a reply was given a memory or an experience: the first call of the turn that held it."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    turn = models.ForeignKey("transcript.Turn", on_delete=models.CASCADE, related_name="+")
+    memory = models.ForeignKey(
+        "longterm.Memory", on_delete=models.CASCADE, null=True, blank=True, related_name="uses"
+    )
+    experience = models.ForeignKey(
+        "longterm.Experience", on_delete=models.CASCADE, null=True, blank=True, related_name="uses"
+    )
+    rank = models.PositiveSmallIntegerField()  # 1 was the best of its sort
+    score = models.FloatField()
+    used_at = models.DateTimeField()
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["user", "turn", "memory"], condition=~Q(memory=None), name="use_memory_once"
+            ),
+            models.UniqueConstraint(
+                fields=["user", "turn", "experience"],
+                condition=~Q(experience=None),
+                name="use_experience_once",
+            ),
+            models.CheckConstraint(condition=Q(memory=None) ^ Q(experience=None), name="use_of_one_thing"),
+        ]
+        indexes: ClassVar = [
+            models.Index(
+                fields=["memory", "-used_at"], name="use_of_memory"
+            ),  # a fact's page, counts in lists
+            models.Index(fields=["user", "-used_at"], name="use_by_day"),  # the chart of the overview
+        ]
+
+    def __str__(self) -> str:
+        return f"use {self.id}"

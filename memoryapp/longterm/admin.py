@@ -9,7 +9,10 @@ from memoryapp.accounts.admin import RecordAdmin
 from memoryapp.longterm.models import (
     Experience,
     Feedback,
+    Forgetting,
     Kind,
+    KindChange,
+    KindRefusal,
     Memory,
     MemorySource,
     MemoryVersion,
@@ -118,3 +121,40 @@ class ExperienceAdmin(RecordAdmin):
 class TombstoneAdmin(RecordAdmin):
     list_display = ("id", "user", "memory_id", "created_at", "expires_at")
     readonly_fields = ("user", "memory_id", "digest", "created_at", "expires_at")
+
+
+@admin.register(Forgetting)
+class ForgettingAdmin(RecordAdmin):
+    list_display = (
+        "id",
+        "user",
+        "memories_count",
+        "experiences_count",
+        "created_at",
+        "undo_until",
+        "finished_at",
+    )
+    fields = (
+        "user",
+        "memories_count",
+        "experiences_count",
+        "created_at",
+        "undo_until",
+        "finished_at",
+        "undone_at",
+    )
+    readonly_fields = fields
+
+
+@admin.register(KindRefusal)
+class KindRefusalAdmin(RecordAdmin):
+    list_display = ("id", "user", "kind", "created_at")
+    fields = ("user", "kind", "created_at")
+    readonly_fields = fields
+
+
+@admin.register(KindChange)
+class KindChangeAdmin(RecordAdmin):
+    list_display = ("id", "kind", "changed_by", "created_at", "applies_at", "applied_at", "undone_at")
+    fields = ("kind", "changed_by", "before", "after", "preview", "applies_at", "applied_at", "undone_at")
+    readonly_fields = fields

@@ -1,6 +1,6 @@
 """TIER 3: what is worth keeping across conversations, for how long, and who says so."""
 
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 from uuid import UUID
 
 from django.conf import settings
@@ -13,11 +13,13 @@ from django.db.models.functions import Now
 from pgvector.django import HalfVectorField, VectorField
 from uuid6 import uuid7
 
+from memoryapp.policies.feedback import Verdict
 from memoryapp.policies.trust import ORIGINS, Origin
 
 MAX_DAYS = 36_500  # a century: dates stay within what Postgres and Python can add
 DAYS = (MinValueValidator(1), MaxValueValidator(MAX_DAYS))
 DAYS_OR_NONE = (MinValueValidator(0), MaxValueValidator(MAX_DAYS))
+VERDICTS = [(verdict.value, verdict.value.replace("_", " ").title()) for verdict in Verdict]
 
 
 class Kind(models.Model):
@@ -132,6 +134,16 @@ def _fades_at(
     )
 
 
+Row = TypeVar("Row", bound=models.Model)
+
+
+class KeptManager(models.Manager[Row]):
+    """Without what is being forgotten: no read path has to remember to leave it out."""
+
+    def get_queryset(self) -> models.QuerySet[Row]:
+        return super().get_queryset().filter(forgetting=None)
+
+
 class MemoryQuerySet(models.QuerySet["Memory"]):
     def for_user(self, user_id: UUID) -> "MemoryQuerySet":
         return self.filter(user_id=user_id)
@@ -202,22 +214,32 @@ class Memory(models.Model):
     expires_at = models.DateTimeField(null=True, blank=True)
     is_kept = models.BooleanField(default=False)
     version = models.PositiveIntegerField(default=1)
+    # Set by a forgetting that can still be undone: out of every read (``objects`` leaves it out) and every constraint.
+    forgetting = models.ForeignKey(
+        "Forgetting", on_delete=models.CASCADE, null=True, blank=True, related_name="memories"
+    )
     # As ``policies.terms`` packs them: by what words find it.
     terms = models.BinaryField(default=b"")
     embedding = HalfVectorField(null=True, blank=True)  # no fixed dimension: models differ, rows say which
     embedding_model = models.CharField(max_length=100, blank=True)
 
-    objects = MemoryQuerySet.as_manager()
+    objects = KeptManager.from_queryset(MemoryQuerySet)()
+    # With what is being forgotten: for undoing that and for finishing it, nothing else.
+    everything = models.Manager.from_queryset(MemoryQuerySet)()
 
     class Meta:
         verbose_name_plural = "memories"
         constraints: ClassVar = [
             # One live truth per key, and no statement twice, however many writers there are.
             models.UniqueConstraint(
-                fields=["user", "key"], condition=Q(status="active") & ~Q(key=""), name="memory_key_unique"
+                fields=["user", "key"],
+                condition=Q(status="active", forgetting=None) & ~Q(key=""),
+                name="memory_key_unique",
             ),
             models.UniqueConstraint(
-                fields=["user", "digest"], condition=Q(status="active"), name="memory_statement_unique"
+                fields=["user", "digest"],
+                condition=Q(status="active", forgetting=None),
+                name="memory_statement_unique",
             ),
             models.CheckConstraint(condition=Q(confidence__range=(0, 1)), name="memory_confidence_range"),
             models.CheckConstraint(
@@ -233,6 +255,10 @@ class Memory(models.Model):
             models.Index(fields=["user", "status", "-recorded_at", "-id"], name="memory_list"),
             # The embedding backlog: what is not of the current model, few rows whatever the table's size.
             models.Index(fields=["embedding_model", "id"], name="memory_model"),
+            # Undoing and finishing: few rows, whatever the table's size.
+            models.Index(
+                fields=["forgetting"], condition=Q(forgetting__isnull=False), name="memory_forgetting"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -304,12 +330,6 @@ class MemorySource(models.Model):
 class Feedback(models.Model):
     """What a person said of a memory, once per reply that used it; ``policies.feedback`` says what it is worth."""
 
-    class Verdict(models.TextChoices):
-        CONFIRMED = "confirmed"
-        CORRECTED = "corrected"
-        WRONG = "wrong"
-        NOT_RELEVANT = "not_relevant"
-
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="feedback")
     memory = models.ForeignKey(Memory, on_delete=models.CASCADE, related_name="feedback")
@@ -317,7 +337,7 @@ class Feedback(models.Model):
     turn = models.ForeignKey(
         "transcript.Turn", on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
     )
-    verdict = models.CharField(max_length=12, choices=Verdict)
+    verdict = models.CharField(max_length=12, choices=VERDICTS)
     confidence_before = models.FloatField()
     confidence_after = models.FloatField()
     created_at = models.DateTimeField(auto_now_add=True)
@@ -388,10 +408,14 @@ class Experience(models.Model):
     given_count = models.PositiveIntegerField(default=0)  # prompts that it was in
     recorded_at = models.DateTimeField(auto_now_add=True)
     affirmed_at = models.DateTimeField()
+    forgetting = models.ForeignKey(
+        "Forgetting", on_delete=models.CASCADE, null=True, blank=True, related_name="experiences"
+    )  # as of a memory
     embedding = VectorField(null=True, blank=True)  # of the goal
     embedding_model = models.CharField(max_length=100, blank=True)
 
-    objects = ExperienceQuerySet.as_manager()
+    objects = KeptManager.from_queryset(ExperienceQuerySet)()
+    everything = models.Manager.from_queryset(ExperienceQuerySet)()  # as for memories
 
     class Meta:
         constraints: ClassVar = [
@@ -417,12 +441,92 @@ class Experience(models.Model):
         return self.confirmed_at is None and (self.origin == Origin.UNTRUSTED or self.kind.needs_confirmation)
 
 
+class Forgetting(models.Model):
+    """One act of forgetting, without what: until ``undo_until`` its person can undo it, then the sweep finishes it."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="forgettings")
+    memories_count = models.PositiveIntegerField(default=0)
+    experiences_count = models.PositiveIntegerField(default=0)
+    created_at = models.DateTimeField()
+    undo_until = models.DateTimeField()
+    finished_at = models.DateTimeField(null=True, blank=True)  # past undoing: the rows are gone
+    undone_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        indexes: ClassVar = [
+            models.Index(fields=["user", "-created_at", "-id"], name="forgetting_list"),
+            # The sweep: few rows, whatever the table's size.
+            models.Index(
+                fields=["undo_until"],
+                condition=Q(finished_at__isnull=True, undone_at__isnull=True),
+                name="forgetting_open",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"forgetting {self.id}"
+
+
+class KindRefusal(models.Model):
+    """That a person never wants anything of a kind to be remembered."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="kind_refusals")
+    kind = models.ForeignKey(Kind, on_delete=models.CASCADE, related_name="refusals")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["user", "kind"], name="kind_refusal_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"refusal {self.id}"
+
+
+class KindChange(models.Model):
+    """One change of a kind's rule: made, or to come. It acts from ``applies_at`` on, unless withdrawn before."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    kind = models.ForeignKey(Kind, on_delete=models.CASCADE, related_name="changes")
+    changed_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    # Field → value, of the fields that differ.
+    before = models.JSONField()
+    after = models.JSONField()
+    # What the preview said when it was decided: [{"days", "rows", "users", "kept_rows"}].
+    preview = models.JSONField(default=list)
+    created_at = models.DateTimeField(auto_now_add=True)
+    applies_at = models.DateTimeField()
+    applied_at = models.DateTimeField(null=True, blank=True)
+    undone_at = models.DateTimeField(null=True, blank=True)  # withdrawn before it acted, or taken back after
+
+    class Meta:
+        indexes: ClassVar = [
+            models.Index(fields=["kind", "-created_at", "-id"], name="kind_change_list"),
+            models.Index(
+                fields=["applies_at"],
+                condition=Q(applied_at__isnull=True, undone_at__isnull=True),
+                name="kind_change_to_come",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"change {self.id} of a kind"
+
+
 class Tombstone(models.Model):
     """That something was forgotten, without what: it keeps old text from teaching it again."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="tombstones")
     memory_id = models.UUIDField()
+    # Of which it is a part, while that can be undone: undoing takes it away.
+    forgetting = models.ForeignKey(
+        Forgetting, on_delete=models.SET_NULL, null=True, blank=True, related_name="tombstones"
+    )
     digest = models.CharField(max_length=64)
     created_at = models.DateTimeField()
     expires_at = models.DateTimeField()

@@ -35,7 +35,8 @@ SELECT array_send(array_agg(memory.id)),
            CASE WHEN memory.embedding_model = %(model_id)s AND vector_dims(memory.embedding) = %(dimensions)s
                 THEN -(memory.embedding <#> %(embedding)s::halfvec) END, 'NaN')::real))
 FROM longterm_memory memory JOIN rule ON rule.id = memory.kind_id
-WHERE memory.user_id = %(user_id)s AND memory.status = 'active' AND memory.confidence >= rule.min_confidence
+WHERE memory.user_id = %(user_id)s AND memory.status = 'active' AND memory.forgetting_id IS NULL
+  AND memory.confidence >= rule.min_confidence
   AND (memory.is_kept
        OR memory.expires_at > now()
        OR (memory.expires_at IS NULL AND (rule.kept_since IS NULL OR memory.affirmed_at >= rule.kept_since)))

@@ -19,6 +19,7 @@ IS_HTTPS = urlsplit(BASE_URL).scheme == "https"
 
 INSTALLED_APPS = [
     "memoryapp.accounts",
+    "memoryapp.activity",
     "memoryapp.tooling",
     "memoryapp.scratchpad",
     "memoryapp.transcript",

@@ -1,0 +1,44 @@
+"""Who is acting at this moment, so that what is done can say by whom without every call naming them."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+from django.db.models import TextChoices
+
+
+class Actor(TextChoices):
+    """Who acts. ``PERSON`` is the one whose memory it is."""
+
+    PERSON = "person", "You"
+    ASSISTANT = "assistant", "The assistant"
+    PROGRAM = "program", "A program"
+    ADMIN = "admin", "An admin"
+    SYSTEM = "system", "Strata"
+
+
+@dataclass(frozen=True, slots=True)
+class Acting:
+    """``name``: of the program (its token's name) or the admin; empty for all others."""
+
+    actor: Actor
+    name: str = ""
+
+
+NOBODY = Acting(Actor.SYSTEM)  # who has not been named: jobs and commands
+
+_acting: ContextVar[Acting] = ContextVar("acting")
+
+
+def current() -> Acting:
+    return _acting.get(NOBODY)
+
+
+@contextmanager
+def acting_as(actor: Actor, name: str = "") -> Iterator[None]:
+    token = _acting.set(Acting(actor, name))
+    try:
+        yield
+    finally:
+        _acting.reset(token)

@@ -1,0 +1,92 @@
+"""What was done to what is remembered about a person, and who read it: ids and numbers, never what anything says."""
+
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+from uuid6 import uuid7
+
+from memoryapp.acting import Actor
+
+
+class Tier(models.TextChoices):
+    SCRATCHPAD = "scratchpad", "Scratchpad"
+    TRANSCRIPT = "transcript", "Transcript"
+    LONGTERM = "longterm", "Long-term"
+    ACCOUNT = "account", "Account"
+
+
+class Verb(models.TextChoices):
+    ADDED = "added", "Added"
+    REINFORCED = "reinforced", "Said again"
+    REPLACED = "replaced", "Replaced"
+    HELD = "held", "Kept for your word"
+    CONFIRMED = "confirmed", "Confirmed"
+    EDITED = "edited", "Edited"
+    SET_ASIDE = "set_aside", "Set aside as wrong"
+    BROUGHT_BACK = "brought_back", "Brought back"
+    LIFETIME = "lifetime", "Lifetime changed"
+    FORGOT = "forgot", "Forgot"
+    RESTORED = "restored", "Undid a forgetting"
+    EXPIRED = "expired", "Expired"
+    DELETED = "deleted", "Deleted"
+    REDACTED = "redacted", "Redacted"
+    READ = "read", "Read"
+    EXPORTED = "exported", "Exported"
+    SWITCHED = "switched", "Switched"
+    OPENED = "opened", "Opened with a reason"
+
+
+class Entry(models.Model):
+    """One thing done, to one row or to ``rows`` of them at once. It outlives what it is about."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="activity")
+    actor = models.CharField(max_length=9, choices=Actor)
+    # Which program or admin: a token's name, a username. Of another person only the admin's own.
+    actor_name = models.CharField(max_length=150, blank=True)
+    verb = models.CharField(max_length=12, choices=Verb)
+    tier = models.CharField(max_length=10, choices=Tier)
+    # The row: a memory, an experience, a conversation, a turn, a run; None when it is about several.
+    subject_id = models.UUIDField(null=True, blank=True)
+    rows = models.PositiveIntegerField(default=1)
+    # Words of the program about it, such as a kind's slug or an admin's reason; nothing that a person said.
+    detail = models.CharField(max_length=300, blank=True)
+    recorded_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        verbose_name_plural = "entries"
+        indexes: ClassVar = [
+            models.Index(fields=["user", "-recorded_at", "-id"], name="activity_list"),
+            models.Index(
+                fields=["subject_id", "-recorded_at"], name="activity_of_subject"
+            ),  # one fact's page
+        ]
+
+    def __str__(self) -> str:
+        return f"activity {self.id}"
+
+
+class Reading(models.Model):
+    """That a reader was given a memory on a day, and how often; a reply's uses are in ``context.Use``."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    memory = models.ForeignKey("longterm.Memory", on_delete=models.CASCADE, related_name="+")
+    reader = models.CharField(max_length=9, choices=Actor)
+    reader_name = models.CharField(max_length=150, blank=True)
+    day = models.DateField()  # in UTC
+    times = models.PositiveIntegerField(default=1)
+    last_at = models.DateTimeField()
+
+    class Meta:
+        constraints: ClassVar = [
+            # One row per reader and day, raised by whoever reads next.
+            models.UniqueConstraint(
+                fields=["user", "memory", "reader", "reader_name", "day"], name="reading_once_a_day"
+            ),
+        ]
+        indexes: ClassVar = [models.Index(fields=["user", "-day"], name="reading_by_day")]
+
+    def __str__(self) -> str:
+        return f"reading {self.id}"
