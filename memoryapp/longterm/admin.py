@@ -2,10 +2,12 @@ from typing import Any
 
 from django.contrib import admin
 from django.db import models
-from django.forms import Field, Textarea
+from django.forms import Field, ModelForm, Textarea
 from django.http import HttpRequest
+from django.utils import timezone
 
 from memoryapp.accounts.admin import RecordAdmin
+from memoryapp.longterm import kind_changes
 from memoryapp.longterm.models import (
     Experience,
     Feedback,
@@ -35,8 +37,27 @@ class KindAdmin(admin.ModelAdmin):
     ordering = ("position", "id")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Kind | None = None) -> tuple[str, ...]:  # noqa: ARG002  # Django's signature
-        """What the program and the API know a kind by is given once."""
-        return ("slug", "subject") if obj else ()
+        """What the program and the API know a kind by is given once; a rule that is to change is not changed before."""
+        if obj is None:
+            return ()
+        is_fixed = kind_changes.to_come(obj).exists()
+        return ("slug", "subject", *(kind_changes.FIELDS if is_fixed else ()))
+
+    def save_model(
+        self,
+        request: HttpRequest,
+        obj: Kind,
+        form: "ModelForm[Kind]",
+        change: bool,  # noqa: FBT001  # Django's signature
+    ) -> None:
+        """A rule changes by a row of its history, here too. Django has opened the transaction."""
+        if not change:
+            super().save_model(request, obj, form, change)
+            return
+        values = {name: form.cleaned_data[name] for name in form.changed_data}
+        values.pop("position", None)
+        kind_changes.change_within(obj.slug, values, changed_by=request.user.pk, now=timezone.now())
+        obj.save(update_fields=["position"])
 
     def has_delete_permission(self, request: HttpRequest, obj: Kind | None = None) -> bool:
         """The rules for runs and experiences stay: the program needs one of each."""
@@ -156,5 +177,17 @@ class KindRefusalAdmin(RecordAdmin):
 @admin.register(KindChange)
 class KindChangeAdmin(RecordAdmin):
     list_display = ("id", "kind", "changed_by", "created_at", "applies_at", "applied_at", "undone_at")
-    fields = ("kind", "changed_by", "before", "after", "preview", "applies_at", "applied_at", "undone_at")
+    fields = (
+        "kind",
+        "changed_by",
+        "before",
+        "after",
+        "preview",
+        "applies_at",
+        "applied_at",
+        "hidden_rows",
+        "deleted_rows",
+        "undone_at",
+        "undone_by",
+    )
     readonly_fields = fields

@@ -1,5 +1,6 @@
 """REST: memories. Searching them is the read path's (``context.api``), their kinds have routes of their own."""
 
+from collections.abc import Iterable
 from dataclasses import asdict
 from datetime import datetime
 from typing import Literal
@@ -12,9 +13,10 @@ from ninja import Field, Router, Schema, Status
 
 from memoryapp import rest
 from memoryapp.accounts.auth import caller_id
+from memoryapp.activity import operations as activity
 from memoryapp.conf import get_conf
 from memoryapp.errors import InvalidInputError
-from memoryapp.longterm import feedback, operations, queries, withdrawal
+from memoryapp.longterm import feedback, lifetimes, operations, queries, withdrawal
 from memoryapp.longterm.models import Memory
 from memoryapp.policies.feedback import Verdict
 from memoryapp.policies.reconciliation import Outcome
@@ -29,6 +31,9 @@ SORTS: dict[str, tuple[str, str]] = {
 }
 
 
+LIFETIME_FIELDS = {"expires_at", "is_kept", "affirm"}
+
+
 class MemoryIn(rest.Body):
     statement: str
     kind: str = "preference"
@@ -41,6 +46,11 @@ class MemoryPatch(rest.Body):
     kind: str | None = None
     key: str | None = None
     confidence: float | None = Field(None, ge=0, le=1)
+    expires_at: datetime | None = Field(
+        None, description="When it expires; null, where it is sent: when its kind says so."
+    )
+    is_kept: bool | None = Field(None, description="Whether it is kept for ever.")
+    affirm: bool = Field(default=False, description="Its lifetime starts again.")
 
 
 class VerdictIn(rest.Body):
@@ -80,6 +90,7 @@ class MemoryOut(Schema):
     recorded_at: datetime
     affirmed_at: datetime
     expires_at: datetime | None
+    is_kept: bool
     superseded_at: datetime | None
     superseded_by: UUID | None
 
@@ -130,7 +141,7 @@ class VersionList(Schema):
     items: list[VersionOut]
 
 
-@router.post("", response={200: RememberedOut, 201: RememberedOut, **rest.PROBLEMS})
+@router.post("", response={200: RememberedOut, 201: RememberedOut, 409: rest.Problem, **rest.PROBLEMS})
 def create_memory(request: HttpRequest, body: MemoryIn) -> Status[dict[str, object]]:
     """201 for a new memory; 200 with the outcome when it met something already known."""
     statement = body.statement
@@ -187,6 +198,7 @@ def list_memories(
     if sort == "expires":
         rows = rows.exclude(Q(fades_at=None))
     items, next_cursor = rest.page(rows, order=SORTS[sort], cursor=cursor, limit=limit)
+    note_reads(request, items)
     return {"items": [memory_out(memory) for memory in items], "next_cursor": next_cursor}
 
 
@@ -206,6 +218,7 @@ def get_memory(request: HttpRequest, response: HttpResponse, memory_id: UUID) ->
     """The ETag is the version to send as If-Match."""
     memory = queries.get_memory(caller_id(request), memory_id)
     response["ETag"] = f'"{memory.version}"'
+    note_reads(request, [memory])
     return memory_out(memory)
 
 
@@ -215,16 +228,23 @@ def get_memory(request: HttpRequest, response: HttpResponse, memory_id: UUID) ->
 def change_memory(
     request: HttpRequest, response: HttpResponse, memory_id: UUID, body: MemoryPatch
 ) -> dict[str, object]:
-    memory = operations.edit(
-        caller_id(request),
-        memory_id,
-        version=rest.expected_version(request),
-        now=timezone.now(),
-        statement=body.statement,
-        kind=body.kind,
-        key=body.key,
-        confidence=body.confidence,
-    )
+    """``expires_at``, ``is_kept`` and ``affirm`` are about its lifetime, and make no new version."""
+    user_id, version, now = caller_id(request), rest.expected_version(request), timezone.now()
+    wish = lifetimes.checked(_wish(body), now=now)
+    if wish is None or body.model_fields_set - LIFETIME_FIELDS:
+        memory = operations.edit(
+            user_id,
+            memory_id,
+            version=version,
+            now=now,
+            statement=body.statement,
+            kind=body.kind,
+            key=body.key,
+            confidence=body.confidence,
+        )
+        version = memory.version
+    if wish:
+        memory = lifetimes.give(user_id, memory_id, wish, version=version, now=now)
     response["ETag"] = f'"{memory.version}"'
     return memory_out(memory)
 
@@ -243,6 +263,7 @@ def forget_memory(request: HttpRequest, memory_id: UUID) -> Status[None]:
 @router.get("/{uuid:memory_id}/versions", response={200: VersionList, **rest.PROBLEMS})
 def list_versions(request: HttpRequest, memory_id: UUID) -> dict[str, object]:
     memory = queries.get_memory(caller_id(request), memory_id)
+    note_reads(request, [memory])
     return {"items": list(queries.versions(memory))}
 
 
@@ -279,6 +300,11 @@ def withdraw_memory(request: HttpRequest, memory_id: UUID, body: WithdrawalIn) -
     return {"outcome": withdrawn.outcome, "memory": memory}
 
 
+def note_reads(request: HttpRequest, memories: Iterable[Memory]) -> None:
+    """Their person can see which program was given what; their own looking is not noted."""
+    activity.note_program_reads(caller_id(request), [memory.id for memory in memories], now=timezone.now())
+
+
 def memory_out(memory: Memory) -> dict[str, object]:
     """``memory`` comes from a query with its kind and ``fades_at``, or from one of the past, in the words of then."""
     current = {
@@ -302,6 +328,7 @@ def memory_out(memory: Memory) -> dict[str, object]:
         "recorded_at": memory.recorded_at,
         "affirmed_at": memory.affirmed_at,
         "expires_at": getattr(memory, "fades_at", None),
+        "is_kept": memory.is_kept,
         "superseded_at": memory.superseded_at,
         "superseded_by": memory.superseded_by_id,
     }
@@ -318,6 +345,17 @@ def _then(memory: Memory) -> dict[str, object]:
         "superseded_at": None,
         "superseded_by": None,
     }
+
+
+def _wish(body: MemoryPatch) -> lifetimes.Wish | None:
+    if not body.model_fields_set & LIFETIME_FIELDS:
+        return None
+    return lifetimes.Wish(
+        affirms=body.affirm,
+        is_kept=body.is_kept,
+        expires_at=body.expires_at,
+        has_no_end="expires_at" in body.model_fields_set and body.expires_at is None,
+    )
 
 
 def _version_if_sent(request: HttpRequest) -> int | None:

@@ -1,6 +1,7 @@
 """Reads of experiences; every one but those for jobs starts from the user."""
 
 from collections.abc import Iterable
+from datetime import timedelta
 from uuid import UUID
 
 from django.db.models import Case, FloatField, Q, QuerySet, Value, When
@@ -27,6 +28,10 @@ def get(user_id: UUID, experience_id: UUID) -> Experience:
 
 def by_ids(user_id: UUID, ids: Iterable[UUID]) -> dict[UUID, Experience]:
     return {experience.id: experience for experience in unfaded(user_id).filter(id__in=list(ids))}
+
+
+def existing(user_id: UUID, ids: Iterable[UUID]) -> set[UUID]:
+    return set(unfaded(user_id).filter(id__in=list(ids)).values_list("id", flat=True))
 
 
 def live(user_id: UUID, *, embedding: list[float] | None, model_id: str) -> list[Experience]:
@@ -63,6 +68,6 @@ def not_embedded(model_id: str) -> QuerySet[Experience]:
     return Experience.objects.filter(of_another_model(model_id)).order_by("id")
 
 
-def faded() -> ExperienceQuerySet:
-    """Of anyone: for the sweep."""
-    return Experience.objects.with_expiry().filter(Q(fades_at__lte=Now()))
+def faded(*, for_at_least: timedelta = timedelta(0)) -> ExperienceQuerySet:
+    """Past their end for so long, of anyone: for the sweep."""
+    return Experience.objects.with_expiry().filter(Q(fades_at__lte=Now() - for_at_least))

@@ -5,6 +5,7 @@ of the way to 1; helped, a quarter; did not help, down to 60 % of it. Under the 
 an admin changed it) an experience stays on its page and is recalled no more.
 """
 
+import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,17 +13,24 @@ from uuid import UUID
 
 from django.db import IntegrityError, transaction
 from django.db.models import F, Q
+from django.utils import timezone
 
-from memoryapp.accounts import operations as accounts
+from memoryapp.activity import operations as activity
+from memoryapp.activity.models import Tier, Verb
 from memoryapp.conf import get_conf
-from memoryapp.errors import MemoryAppError, NotFoundError
-from memoryapp.longterm import experience_queries, operations, queries
+from memoryapp.errors import InvalidInputError, MemoryAppError, NotFoundError, StaleVersionError
+from memoryapp.longterm import experience_queries, forgettings, operations, queries
+from memoryapp.longterm.candidates import SecretRefusedError
 from memoryapp.longterm.models import Experience, Kind
-from memoryapp.longterm.operations import Traces
 from memoryapp.policies import experiences as policy
+from memoryapp.policies.flags import storable
 from memoryapp.policies.reconciliation import normalise
+from memoryapp.policies.secrets import find_secret
 from memoryapp.policies.trust import INITIAL_CONFIDENCE, Origin
+from memoryapp.policies.verbatim import holds_any
 
+LESSON_MAX_CHARS = 300  # of each part, as of those that a run taught
+BY_PERSON = "you"  # in place of the model that put a lesson into words
 RUNS_KEPT = 50  # a task that is delivered again comes within minutes, not fifty runs later
 
 
@@ -104,19 +112,49 @@ def give_feedback(
     return experience_queries.get(user_id, experience_id)
 
 
-def forget(user_id: UUID, experience_id: UUID) -> None:
-    """Delete an experience with the records of the runs that taught it or were given it, and what those taught.
+def correct(
+    user_id: UUID, experience_id: UUID, *, worked: str, avoid: str, seen: str, now: datetime
+) -> Experience:
+    """A person's own words for what it taught, which affirm it; one that waits goes on waiting for their yes.
 
-    The memory epoch moves, so that no job that is under way teaches it again.
+    ``seen``: the ``words_digest`` of what they had before them. Raises StaleVersionError when it is worded otherwise by
+    now, SecretRefusedError, InvalidInputError.
     """
+    words = [_lesson_text(worked), _lesson_text(avoid)]
+    if not any(words):
+        raise InvalidInputError("Say what worked or what to avoid. If it taught nothing, forget it.")
     with transaction.atomic(durable=True):
-        operations.lock_person(user_id)
         experience = _locked(user_id, experience_id)
-        run_ids = frozenset(experience.run_ids) | frozenset(filter(None, [experience.source_run_id]))
-        accounts.advance_memory_epoch(user_id)
-        traces = Traces(user_id=user_id, run_ids=run_ids, texts=frozenset([str(experience.id)]))
-        operations.forgetting.send(sender=Experience, traces=traces)
-        Experience.objects.for_user(user_id).filter(id=experience_id).delete()
+        if words_digest(experience) != seen:
+            raise StaleVersionError("This lesson changed since you opened it.")
+        experience.worked, experience.avoid = words
+        experience.model, experience.affirmed_at = BY_PERSON, now
+        experience.save(update_fields=["worked", "avoid", "model", "affirmed_at"])
+        activity.note(user_id, Verb.EDITED, tier=Tier.LONGTERM, subject_id=experience_id)
+    return experience_queries.get(user_id, experience_id)
+
+
+def words_digest(experience: Experience) -> str:
+    """Differs whenever the words of the lesson do."""
+    return hashlib.sha256(f"{experience.worked}\0{experience.avoid}".encode()).hexdigest()[:16]
+
+
+def _lesson_text(text: str) -> str:
+    lines = [" ".join(line.split()) for line in storable(text).splitlines()]
+    text = "\n".join(filter(None, lines))
+    if len(text) > LESSON_MAX_CHARS:
+        raise InvalidInputError(
+            f"Each part has at most {LESSON_MAX_CHARS} characters; this has {len(text):,}."
+        )
+    found = find_secret(text)
+    if found:
+        raise SecretRefusedError(f"That looks like {found}. Secrets are not kept in memory.", found=found)
+    return text
+
+
+def forget(user_id: UUID, experience_id: UUID) -> None:
+    """Delete an experience for good, with all that ``forgettings.forget_experiences`` takes along."""
+    forgettings.forget_experiences(user_id, [experience_id], now=timezone.now(), is_final=True)
 
 
 def note_given(user_id: UUID, experience_ids: Iterable[UUID]) -> None:
@@ -127,18 +165,27 @@ def note_given(user_id: UUID, experience_ids: Iterable[UUID]) -> None:
         given.update(given_count=F("given_count") + 1)
 
 
-def drop(user_id: UUID, *, run_ids: Iterable[UUID], texts: Iterable[str]) -> None:
-    """Delete what these runs taught and what holds one of these texts, within the caller's transaction.
+def drop(
+    user_id: UUID, *, run_ids: Iterable[UUID], texts: Iterable[str], forgetting_id: UUID | None = None
+) -> None:
+    """Delete what these runs taught and what holds one of these texts, within the caller's transaction; with
+    ``forgetting_id`` it is hidden as a part of that forgetting, unless an earlier one hides it already.
 
     A text that is the id of a memory also finds what was learned with that memory in view, whatever its words.
     """
-    held = Q(source_run__in=list(run_ids))
-    for text in texts:
-        held |= Q(goal__icontains=text) | Q(worked__icontains=text) | Q(avoid__icontains=text)
-        memory_id = _uuid(text)
-        if memory_id:
-            held |= Q(memory_ids__contains=[memory_id])
-    Experience.objects.filter(held, user_id=user_id).delete()
+    texts = set(texts)
+    everything = Experience.everything.for_user(user_id)
+    # A person has a few hundred at most, and the texts may be thousands: they are compared here.
+    told = everything.values_list("id", "goal", "worked", "avoid")
+    holding = [experience_id for experience_id, *words in told if holds_any(words, texts)]
+    memory_ids = list(filter(None, map(_uuid, texts)))
+    taught = Q(source_run__in=list(run_ids)) | Q(memory_ids__overlap=memory_ids)
+    rows = everything.filter(taught | Q(id__in=holding))
+    if forgetting_id:
+        rows.filter(forgetting=None).update(forgetting=forgetting_id)
+        # What an earlier forgetting hides must not come back with words that this one takes: it is gone for both.
+        rows = rows.exclude(forgetting=forgetting_id)
+    rows.delete()
 
 
 def store_embedding(experience_id: UUID, *, embedding: list[float], model_id: str) -> bool:

@@ -6,10 +6,14 @@ from uuid import UUID
 from django.db import IntegrityError, transaction
 
 from memoryapp.accounts.models import User
+from memoryapp.activity.models import Verb
 from memoryapp.errors import InvalidInputError, MemoryAppError, NotFoundError
 from memoryapp.longterm import history, queries, restoring
 from memoryapp.longterm.models import Feedback, Memory, MemoryVersion
 from memoryapp.policies.feedback import Verdict, confidence_after
+
+# What is noted of a word; that a memory did not matter to one reply is none.
+VERBS = {Verdict.WRONG: Verb.SET_ASIDE, Verdict.CONFIRMED: Verb.CONFIRMED}
 
 
 class WaitsForItsPersonError(MemoryAppError):
@@ -74,6 +78,7 @@ def _refuse_what_makes_no_sense(memory: Memory, verdict: Verdict) -> None:
 
 def _apply(memory: Memory, verdict: Verdict, *, turn_id: UUID | None, now: datetime) -> None:
     before = memory.confidence
+    is_former = memory.status == Memory.Status.SUPERSEDED
     memory.confidence = confidence_after(verdict, before)
     if verdict == Verdict.CONFIRMED:
         memory.affirmed_at = max(memory.affirmed_at, now)
@@ -81,8 +86,11 @@ def _apply(memory: Memory, verdict: Verdict, *, turn_id: UUID | None, now: datet
         history.step_aside(memory, until=now, at=now)
         history.save_version(memory, author=MemoryVersion.Author.USER, reason="set aside as wrong")
         restoring.revive(memory.user_id, restoring.former_values(memory))
-    elif memory.status == Memory.Status.SUPERSEDED:
+    elif is_former:
         restoring.bring_back(memory, now=now)
     else:
         memory.save(update_fields=["confidence", "affirmed_at"])
     history.note_word(memory, verdict, before=before, turn_id=turn_id)
+    done = Verb.BROUGHT_BACK if is_former else VERBS.get(verdict)
+    if done:
+        history.note_done(memory.user_id, done, [memory.id])

@@ -3,13 +3,15 @@
 All of it happens within a caller's transaction.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from uuid import UUID
 
 from django.db.models import Q
 
 from memoryapp.accounts.models import User
+from memoryapp.activity import operations as activity
+from memoryapp.activity.models import Tier, Verb
 from memoryapp.errors import NotFoundError, StaleVersionError
 from memoryapp.longterm import queries
 from memoryapp.longterm.models import Feedback, Memory, MemoryVersion
@@ -76,6 +78,13 @@ def write_version(memory: Memory, *, author: MemoryVersion.Author, reason: str) 
     )
 
 
+def note_done(user_id: UUID, verb: Verb, ids: Sequence[UUID], *, detail: str = "") -> None:
+    """In the activity log: one entry for all of these memories, none for none."""
+    if ids:
+        subject_id = ids[0] if len(ids) == 1 else None
+        activity.note(user_id, verb, tier=Tier.LONGTERM, subject_id=subject_id, rows=len(ids), detail=detail)
+
+
 def note_word(memory: Memory, verdict: Verdict, *, before: float, turn_id: UUID | None = None) -> None:
     """``before``: how sure it was."""
     Feedback.objects.create(
@@ -104,9 +113,9 @@ def come_back(memory: Memory) -> None:
 
 
 def point_to(current: Memory, former: Memory) -> None:
-    """Older links move along, so that every former value points at the current one."""
+    """Older links move along, also of what is being forgotten, so that every former value points at the current one."""
     chain = Q(superseded_by=former) | Q(id=former.id)
-    Memory.objects.for_user(current.user_id).filter(chain).update(superseded_by=current)
+    Memory.everything.for_user(current.user_id).filter(chain).update(superseded_by=current)
 
 
 def retire_faded(user_id: UUID, *, digest: str, keys: Iterable[str]) -> None:

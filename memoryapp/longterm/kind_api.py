@@ -1,15 +1,18 @@
 """REST: the kinds of memories, for everyone to read and for staff to change."""
 
 from dataclasses import asdict
+from datetime import datetime
 from typing import Any, Literal
 
 from django.http import HttpRequest
+from django.utils import timezone
 from ninja import Field, Router, Schema, Status
 from ninja.errors import AuthorizationError
 
 from memoryapp import rest
 from memoryapp.accounts.auth import caller
-from memoryapp.longterm import kinds, queries
+from memoryapp.errors import InvalidInputError
+from memoryapp.longterm import kind_changes, kinds, queries
 from memoryapp.longterm.models import Kind
 
 router = Router(tags=["kinds"])
@@ -40,6 +43,9 @@ class KindPatch(rest.Body):
     is_always_used: bool = False
     min_confidence: float = 0.0
     needs_confirmation: bool = False
+    applies_at: datetime | None = Field(
+        None, description="When it shall act, within a year, with its offset from UTC; left out: at once."
+    )
 
 
 class LifetimeIn(rest.Body):
@@ -64,12 +70,17 @@ class KindList(Schema):
 
 
 class FadingOut(Schema):
-    """In ``days`` days ``rows`` of ``users`` people are gone that would still be there, ``kept_rows`` the reverse."""
+    """In ``days`` days ``rows`` of ``users`` people are gone that would still be there, ``kept_rows`` the reverse.
+
+    Counted is what the sweep deletes: ``waiting`` and ``former`` are those of ``rows`` that were not in use.
+    """
 
     days: int
     rows: int
     users: int
     kept_rows: int
+    waiting: int
+    former: int
 
 
 class PreviewOut(Schema):
@@ -92,12 +103,19 @@ def add_kind(request: HttpRequest, body: KindIn) -> Status[Kind]:
     return Status(201, kinds.add(**body.dict()))
 
 
-@router.patch("/{slug}", response={200: KindOut, **rest.PROBLEMS})
+@router.patch("/{slug}", response={200: KindOut, 409: rest.Problem, **rest.PROBLEMS})
 def change_kind(request: HttpRequest, slug: str, body: KindPatch) -> Kind:
-    """For staff. It acts at once, on old memories too; preview a lifetime first."""
+    """For staff. It acts at once, on old memories too, or at ``applies_at``; preview a lifetime first.
+
+    Answers with the rule as it is now. 409 ``kind_change_to_come``: another change waits for its day.
+    """
     _require_staff(request)
     values: dict[str, Any] = body.dict(exclude_unset=True)
-    return kinds.change(slug, **values)
+    applies_at = values.pop("applies_at", None)
+    kind_changes.change(
+        slug, values, changed_by=caller(request).id, now=timezone.now(), applies_at=_aware(applies_at)
+    )
+    return kinds.get_kind(slug)
 
 
 @router.delete("/{slug}", response={204: None, 409: rest.Problem, **rest.PROBLEMS})
@@ -124,3 +142,9 @@ def preview_kind(request: HttpRequest, slug: str, body: LifetimeIn) -> dict[str,
 def _require_staff(request: HttpRequest) -> None:
     if not caller(request).is_staff:
         raise AuthorizationError
+
+
+def _aware(moment: datetime | None) -> datetime | None:
+    if moment is not None and moment.tzinfo is None:
+        raise InvalidInputError("applies_at needs its offset from UTC, such as 2027-03-01T00:00:00Z.")
+    return moment

@@ -502,6 +502,12 @@ class KindChange(models.Model):
     applies_at = models.DateTimeField()
     applied_at = models.DateTimeField(null=True, blank=True)
     undone_at = models.DateTimeField(null=True, blank=True)  # withdrawn before it acted, or taken back after
+    undone_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    # What it really did: rows that were hidden when it acted, and those of them that the sweep has deleted since.
+    hidden_rows = models.PositiveIntegerField(default=0)
+    deleted_rows = models.PositiveIntegerField(default=0)
 
     class Meta:
         indexes: ClassVar = [

@@ -6,9 +6,11 @@ what people said behind it.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from uuid import UUID
 
 from django.db.models import Q
+from django.db.models.functions import Lower
 
 from memoryapp.longterm.models import Feedback, Memory, MemoryQuerySet, MemorySource
 from memoryapp.policies.feedback import Verdict
@@ -19,6 +21,20 @@ from memoryapp.policies.trust import Origin
 
 # The newest that share the statement's longest word: more would take longer to compare than a message may wait.
 COMPARED = 400
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """What of a live row decides whether it is a rival."""
+
+    id: UUID
+    statement: str
+    digest: str
+    key: str
+    slot: str
+    said_at: datetime
+    valid_to: datetime | None
+    lower: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +84,33 @@ def around(memory: Memory) -> Neighbours:
     return neighbours(memory.user_id, memory.statement, digest=memory.digest, keys=keys, without=memory.id)
 
 
+def rivals_of(user_id: UUID, waiting: Iterable[Memory]) -> dict[UUID, UUID]:
+    """For each of these memories that has one, the newest live memory that it does not fit, as ``around`` finds it;
+    one statement for all of them, which reads every live text of the person."""
+    columns = ("id", "statement", "digest", "key", "slot", "said_at", "valid_to")
+    live = Memory.objects.for_user(user_id).live().order_by("-affirmed_at", "-id")
+    rows = [_Text(*values) for values in live.values_list(*columns, Lower("statement"))]
+    found = {memory.id: _newest_rival(memory, rows) for memory in waiting}
+    return {memory_id: rival for memory_id, rival in found.items() if rival}
+
+
+def _newest_rival(memory: Memory, rows: Iterable["_Text"]) -> UUID | None:
+    keys = keys_of(memory.statement, memory.key)
+    parts = [part.lower() for part in anchors(memory.statement)]
+    near = [
+        row
+        for row in rows
+        if not parts or row.key in keys or row.slot in keys or any(part in row.lower for part in parts)
+    ]
+    # What answers the same question comes first, as in ``_near``.
+    sure_first = sorted(near, key=lambda row: not (row.key in keys or row.slot in keys))
+    for row in sure_first[:COMPARED]:
+        is_same_words = row.digest == memory.digest or is_same(memory.statement, row.statement)
+        if not is_same_words and _is_rival(row, memory.statement, keys=keys):
+            return row.id
+    return None
+
+
 def has_persons_word(memory: Memory) -> bool:
     """Whether its person confirmed or corrected it."""
     word = [Verdict.CONFIRMED, Verdict.CORRECTED]
@@ -98,7 +141,7 @@ def _near(user_id: UUID, statement: str, *, digest: str, keys: Iterable[str]) ->
     return rows.alias(is_sure=sure).order_by("-is_sure", "-affirmed_at", "-id").defer("embedding")[:COMPARED]
 
 
-def _is_rival(row: Memory, statement: str, *, keys: Iterable[str]) -> bool:
+def _is_rival(row: Memory | _Text, statement: str, *, keys: Iterable[str]) -> bool:
     if row.valid_to and row.valid_to <= row.said_at:  # history when it was said
         return False
     return (row.key != "" and row.key in keys) or relation(statement, row.statement) == Relation.RIVAL

@@ -4,18 +4,25 @@ Every path (chat, extraction, API, inspector, import) remembers through ``rememb
 what is known.
 """
 
+from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
-from django.db.models import Q
-from django.dispatch import Signal
 
-from memoryapp.accounts import operations as accounts
+from memoryapp.activity import operations as activity
+from memoryapp.activity.models import Tier, Verb
 from memoryapp.errors import InvalidInputError
-from memoryapp.longterm import experience_queries, neighbours, queries, tombstones
+from memoryapp.longterm import (
+    experience_queries,
+    forgettings,
+    kind_effects,
+    neighbours,
+    queries,
+    refusals,
+    tombstones,
+)
 from memoryapp.longterm.candidates import (
     Candidate,
     QuoteNotFoundError,
@@ -26,9 +33,11 @@ from memoryapp.longterm.candidates import (
     clean_statement,
     held_in,
 )
+from memoryapp.longterm.forgettings import Traces, forgetting
 from memoryapp.longterm.history import (
     lock_person,
     locked,
+    note_done,
     note_word,
     point_to,
     retire_faded,
@@ -36,13 +45,7 @@ from memoryapp.longterm.history import (
     step_aside,
     word,
 )
-from memoryapp.longterm.models import (
-    Experience,
-    Memory,
-    MemoryQuerySet,
-    MemorySource,
-    MemoryVersion,
-)
+from memoryapp.longterm.models import Experience, Memory, MemoryVersion
 from memoryapp.longterm.reconciling import (
     ForgottenError,
     MemoryFullError,
@@ -50,21 +53,27 @@ from memoryapp.longterm.reconciling import (
     Remembered,
     reconcile,
 )
+from memoryapp.longterm.refusals import KindRefusedError, SavingPausedError
 from memoryapp.nudges import EMBED_MEMORIES, nudge
 from memoryapp.policies.feedback import Verdict, confidence_after
+from memoryapp.policies.reconciliation import Outcome
 from memoryapp.policies.slots import synonyms
+from memoryapp.tuning import queries as tuning
 
 __all__ = [
     "Candidate",
     "ForgottenError",
+    "KindRefusedError",
     "MemoryFullError",
     "PendingFullError",
     "QuoteNotFoundError",
     "Remembered",
+    "SavingPausedError",
     "SecretRefusedError",
     "Source",
     "Traces",
     "confirm",
+    "confirm_within",
     "delete_faded",
     "edit",
     "forget",
@@ -75,38 +84,36 @@ __all__ = [
     "store_embedding",
 ]
 
-# Sent with ``traces`` inside the transaction of ``forget``: what other rooms hold of a memory goes with it, or neither.
-forgetting = Signal()
-
 REPEATS = "Another memory already says this or has this key. Change or forget that one."
 REMEMBERED_ALREADY = "This is remembered already. Forget one of the two."
 
+# What is noted of an outcome; of what is ignored nothing.
+VERBS = {
+    Outcome.ADDED: Verb.ADDED,
+    Outcome.REINFORCED: Verb.REINFORCED,
+    Outcome.SUPERSEDED: Verb.REPLACED,
+    Outcome.CONFLICT: Verb.HELD,
+    Outcome.PENDING: Verb.HELD,
+}
+
 SWEEP_ROWS = 1_000  # of each sort in one transaction; the next sweep is a minute away
-
-
-@dataclass(frozen=True, slots=True)
-class Traces:
-    """By what a memory that is being forgotten can be found elsewhere: ids, wordings and quotes."""
-
-    user_id: UUID
-    run_ids: frozenset[UUID]
-    texts: frozenset[str]
 
 
 def remember(user_id: UUID, candidate: Candidate) -> Remembered:
     """Reconcile a statement with what is known and keep the result, in one transaction.
 
     Writers of the same person take turns; if one ever did not, the constraints of one live row per key and statement
-    refuse the second row. Raises InvalidInputError and its children, ForgottenError, MemoryFullError, PendingFullError.
+    refuse the second row. Raises InvalidInputError and its children, ForgottenError, MemoryFullError, PendingFullError,
+    KindRefusedError, SavingPausedError.
     """
     candidate = checked(candidate)
     with transaction.atomic(durable=True):
-        return reconcile(user_id, candidate)
+        return _settled(user_id, candidate)
 
 
 def remember_within(user_id: UUID, candidate: Candidate) -> Remembered:
     """``remember`` as a part of the caller's transaction."""
-    return reconcile(user_id, checked(candidate))
+    return _settled(user_id, checked(candidate))
 
 
 def edit(
@@ -155,6 +162,7 @@ def edit(
                 point_to(memory, former)
             if is_corrected:
                 note_word(memory, Verdict.CORRECTED, before=before)
+            note_done(user_id, Verb.EDITED, [memory.id])
     except IntegrityError as error:
         raise InvalidInputError(REPEATS) from error
     nudge(EMBED_MEMORIES, memory.id)
@@ -172,51 +180,46 @@ def confirm(
     """
     try:
         with transaction.atomic(durable=True):
-            memory = locked(user_id, memory_id, version=version)
-            if memory.status not in queries.WAITING:
-                raise InvalidInputError("This memory does not wait for your word.")
-            retire_faded(user_id, digest=memory.digest, keys=[memory.key])
-            near = neighbours.around(memory)
-            if near.same:
-                raise InvalidInputError(REMEMBERED_ALREADY)
-            replaced = [] if is_beside else near.rivals
-            if is_beside and near.rivals:
-                memory.key = ""
-            for former in replaced:
-                step_aside(former, until=now, at=now)
-            before = memory.confidence
-            memory.status = Memory.Status.ACTIVE
-            memory.confidence = confidence_after(Verdict.CONFIRMED, before)
-            memory.affirmed_at = now
-            save_version(memory, author=MemoryVersion.Author.USER, reason=queries.CONFIRMED)
-            note_word(memory, Verdict.CONFIRMED, before=before)
-            for former in replaced:
-                point_to(memory, former)
+            memory = confirm_within(user_id, memory_id, version=version, now=now, is_beside=is_beside)
+            note_done(user_id, Verb.CONFIRMED, [memory.id])
     except IntegrityError as error:
         raise InvalidInputError(REMEMBERED_ALREADY) from error
     nudge(EMBED_MEMORIES, memory.id)
     return queries.get_memory(user_id, memory_id)
 
 
-def forget(user_id: UUID, memory_id: UUID, *, now: datetime, version: int | None = None) -> None:
-    """Delete a memory with everything derived from it here, and see to it that old text cannot teach it again.
+def confirm_within(
+    user_id: UUID, memory_id: UUID, *, version: int, now: datetime, is_beside: bool = False
+) -> Memory:
+    """``confirm`` as a part of the caller's transaction, who notes it and has it embedded."""
+    memory = locked(user_id, memory_id, version=version)
+    if memory.status not in queries.WAITING:
+        raise InvalidInputError("This memory does not wait for your word.")
+    retire_faded(user_id, digest=memory.digest, keys=[memory.key])
+    near = neighbours.around(memory)
+    if near.same:
+        raise InvalidInputError(REMEMBERED_ALREADY)
+    replaced = [] if is_beside else near.rivals
+    if is_beside and near.rivals:
+        memory.key = ""
+    for former in replaced:
+        step_aside(former, until=now, at=now)
+    before = memory.confidence
+    memory.status = Memory.Status.ACTIVE
+    memory.confidence = confidence_after(Verdict.CONFIRMED, before)
+    memory.affirmed_at = now
+    save_version(memory, author=MemoryVersion.Author.USER, reason=queries.CONFIRMED)
+    note_word(memory, Verdict.CONFIRMED, before=before)
+    for former in replaced:
+        point_to(memory, former)
+    return memory
 
-    One transaction: the row, its versions, sources and vector go, and so do its former values, which are the same fact
-    in older words, and rows that wait with the same statement. A tombstone without the text stays for every wording,
-    and for every turn in which it was said, so that recall passes over it; the memory epoch moves, so that a turn or
-    job already running cannot write it back. Whoever listens to ``forgetting`` removes its traces elsewhere.
-    """
-    with transaction.atomic(durable=True):
-        memory = locked(user_id, memory_id, version=version)
-        repeats = Q(digest=memory.digest) & ~Q(status=Memory.Status.ACTIVE)
-        gone = Memory.objects.for_user(user_id).filter(Q(id=memory.id) | Q(superseded_by=memory) | repeats)
-        turns = queries.turns_of(user_id, gone)
-        key = memory.user.forgetting_key
-        said_in = [tombstones.turn_digest(key, turn_id) for turn_id in turns]
-        tombstones.bury(memory, gone, now=now, also=said_in)
-        accounts.advance_memory_epoch(user_id)
-        forgetting.send(sender=Memory, traces=_traces(user_id, gone))
-        gone.delete()
+
+def forget(user_id: UUID, memory_id: UUID, *, now: datetime, version: int | None = None) -> None:
+    """Delete a memory for good, with all that ``forgettings.forget`` takes along, and see to it that old text cannot
+    teach it again. Raises NotFoundError, StaleVersionError."""
+    versions = None if version is None else {memory_id: version}
+    forgettings.forget(user_id, [memory_id], now=now, versions=versions, is_final=True)
 
 
 def store_embedding(memory_id: UUID, *, version: int, embedding: list[float], model_id: str) -> bool:
@@ -230,13 +233,34 @@ def store_embedding(memory_id: UUID, *, version: int, embedding: list[float], mo
 
 
 def delete_faded() -> int:
-    """Delete for good what no query reads any more; returns how many rows."""
+    """Delete for good what has been past its end for ``expired_hours``; returns how many rows.
+
+    A kind whose lifetime was changed is left alone for as long, so that taking the change back brings all of it back.
+    """
+    grace = timedelta(hours=tuning.conf().expired_hours)
+    changed = kind_effects.changed_lately(grace)
     with transaction.atomic(durable=True):
-        ids = list(queries.faded().values_list("id", flat=True)[:SWEEP_ROWS])
-        Memory.objects.filter(id__in=ids).delete()
-        experiences = list(experience_queries.faded().values_list("id", flat=True)[:SWEEP_ROWS])
-        Experience.objects.filter(id__in=experiences).delete()
-    return len(ids) + len(experiences)
+        ended = queries.faded(for_at_least=grace).exclude(kind__in=changed)
+        memories = list(ended.values_list("id", "user_id")[:SWEEP_ROWS])
+        over = experience_queries.faded(for_at_least=grace).exclude(kind__in=changed)
+        experiences = list(over.values_list("id", "user_id")[:SWEEP_ROWS])
+        memory_ids = [memory_id for memory_id, _ in memories]
+        experience_ids = [experience_id for experience_id, _ in experiences]
+        kind_effects.note_deleted(memory_ids, experience_ids, grace=grace)
+        Memory.objects.filter(id__in=memory_ids).delete()
+        Experience.objects.filter(id__in=experience_ids).delete()
+        for user_id, rows in Counter(user_id for _, user_id in memories + experiences).items():
+            activity.note(user_id, Verb.EXPIRED, tier=Tier.LONGTERM, rows=rows)
+    return len(memories) + len(experiences)
+
+
+def _settled(user_id: UUID, candidate: Candidate) -> Remembered:
+    refusals.check(lock_person(user_id), candidate)
+    remembered = reconcile(user_id, candidate)
+    verb = VERBS.get(remembered.outcome)
+    if verb:
+        note_done(user_id, verb, [remembered.memory.id], detail=candidate.kind)
+    return remembered
 
 
 def _key_after(memory: Memory, statement: str) -> str:
@@ -268,16 +292,3 @@ def _held_after(memory: Memory, statement: str) -> tuple[datetime, datetime | No
     held = held_in(statement, said_at=memory.said_at, time_zone=zone)
     is_of_the_words = before == (memory.valid_from, memory.valid_to)
     return held or ((memory.said_at, None) if is_of_the_words else (memory.valid_from, memory.valid_to))
-
-
-def _traces(user_id: UUID, gone: MemoryQuerySet) -> Traces:
-    wordings = MemoryVersion.objects.filter(user_id=user_id, memory__in=gone)
-    quotes = MemorySource.objects.filter(user_id=user_id, memory__in=gone)
-    rows = gone.values_list("id", "statement", "quote", "source_run_id")
-    texts = {str(value) for row in rows for value in row[:3]}
-    texts |= {*wordings.values_list("statement", flat=True), *quotes.values_list("quote", flat=True)}
-    return Traces(
-        user_id=user_id,
-        run_ids=frozenset(run_id for *_, run_id in rows if run_id),
-        texts=frozenset(filter(None, texts)),
-    )

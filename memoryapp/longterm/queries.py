@@ -1,11 +1,11 @@
 """Reads of long-term memory; every one starts from the user and says whether it wants live rows."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from django.db.models import Count, Exists, F, OuterRef, Prefetch, Q, QuerySet, Subquery
+from django.db.models import Count, Exists, F, Max, OuterRef, Prefetch, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce, Now
 
 from memoryapp.accounts.models import User
@@ -14,6 +14,7 @@ from memoryapp.errors import InvalidInputError, NotFoundError
 from memoryapp.longterm import neighbours
 from memoryapp.longterm.models import (
     Experience,
+    Feedback,
     Kind,
     Memory,
     MemoryQuerySet,
@@ -98,20 +99,86 @@ def memories(
     origin: str = "",
     expires_before: datetime | None = None,
     known_at: datetime | None = None,
+    channel: str = "",
+    min_confidence: float | None = None,
+    max_confidence: float | None = None,
+    conversation_id: UUID | None = None,
+    run_id: UUID | None = None,
+    said_after: datetime | None = None,
+    said_before: datetime | None = None,
+    usage: str = "",
+    lifetime: str = "",
 ) -> MemoryQuerySet:
     """The user's memories that have not faded. ``status``: one of Memory.Status, "waiting", "expired", or "any".
 
     With ``known_at`` what was known then, found by the words of then (``as_of``); ``status`` does not apply.
+    ``said_after`` is within, ``said_before`` without. ``conversation_id``: one of its sources is in it. ``usage``:
+    "used" in a reply, or "never". ``lifetime``: "kept" for ever by its person's word, or "dated" by it.
     """
     rows = as_of(user_id, known_at) if known_at else _of_status(user_id, status)
+    confidence = "confidence_then" if known_at else "confidence"
     wanted = {
         "kind_then" if known_at else "kind__slug": kind,
         "key_then" if known_at else "key": key,
         "statement_then__icontains" if known_at else "statement__icontains": text,
         "origin": origin,
+        "channel": channel,
+        "source_run": run_id,
+        "said_at__gte": said_after,
+        "said_at__lt": said_before,
         "fades_at__lt": expires_before,
+        f"{confidence}__gte": min_confidence,
+        f"{confidence}__lte": max_confidence,
     }
-    return rows.filter(**{field: value for field, value in wanted.items() if value})
+    rows = rows.filter(**{field: value for field, value in wanted.items() if value not in {None, ""}})
+    if conversation_id:
+        rows = rows.filter(id__in=_said_in(user_id, conversation_id))
+    return _living(_used(rows, usage), lifetime)
+
+
+def with_uses(rows: MemoryQuerySet) -> MemoryQuerySet:
+    """Adds ``use_count``, the replies that were given it, and ``last_used_at`` (None: never)."""
+    row = Memory.objects.filter(pk=OuterRef("pk")).values("pk")
+    return rows.annotate(
+        use_count=Subquery(row.annotate(n=Count("uses")).values("n")),
+        last_used_at=Subquery(row.annotate(at=Max("uses__used_at")).values("at")),
+    )
+
+
+def ids_of(rows: MemoryQuerySet, *, limit: int = 10_000) -> list[UUID]:
+    """Of all that a list shows, not of one page: the first in the order of ids."""
+    return list(rows.order_by("id").values_list("id", flat=True)[:limit])
+
+
+def counts_by_kind(user_id: UUID, rows: MemoryQuerySet) -> list[tuple[Kind, int]]:
+    """How many of these rows of one person each kind has, in the order of the kinds; those with none are left out."""
+    counted = rows.for_user(user_id).order_by().values("kind").annotate(rows=Count("pk"))
+    counts = {row["kind"]: row["rows"] for row in counted}
+    return [(kind, counts[kind.pk]) for kind in statement_kinds() if kind.pk in counts]
+
+
+def _used(rows: MemoryQuerySet, usage: str) -> MemoryQuerySet:
+    used = Exists(Memory.objects.filter(pk=OuterRef("pk"), uses__isnull=False))
+    match usage:
+        case "used":
+            return rows.filter(used)
+        case "never":
+            return rows.filter(~used)
+    return rows
+
+
+def _living(rows: MemoryQuerySet, lifetime: str) -> MemoryQuerySet:
+    match lifetime:
+        case "kept":
+            return rows.filter(is_kept=True)
+        case "dated":
+            return rows.filter(is_kept=False, expires_at__isnull=False)
+    return rows
+
+
+def _said_in(user_id: UUID, conversation_id: UUID) -> QuerySet[MemorySource, UUID]:
+    said = MemorySource.objects.filter(user_id=user_id, message__turn__conversation_id=conversation_id)
+    return said.values_list("memory_id", flat=True)
 
 
 def _of_status(user_id: UUID, status: str) -> MemoryQuerySet:
@@ -173,6 +240,24 @@ def by_ids(user_id: UUID, ids: Iterable[UUID]) -> dict[UUID, Memory]:
     return {memory.id: memory for memory in rows}
 
 
+def source_messages(user_id: UUID, memory_ids: Iterable[UUID]) -> frozenset[UUID]:
+    """The messages that these memories were taken from, or said again in."""
+    rows = MemorySource.objects.filter(user_id=user_id, memory_id__in=list(memory_ids)).exclude(message=None)
+    return frozenset(rows.values_list("message_id", flat=True))
+
+
+def counts_of_people(user_ids: Collection[UUID]) -> dict[UUID, int]:
+    """How many facts are in use, by person; who has none is absent."""
+    rows = Memory.objects.filter(user_id__in=user_ids).live().order_by()
+    return dict(rows.values_list("user_id").annotate(n=Count("id")))
+
+
+def existing(user_id: UUID, ids: Iterable[UUID]) -> set[UUID]:
+    """Those of these that have a page still: whatever their status, not forgotten and not faded."""
+    rows = Memory.objects.for_user(user_id).unfaded().filter(id__in=list(ids))
+    return set(rows.values_list("id", flat=True))
+
+
 def versions(memory: Memory) -> QuerySet[MemoryVersion]:
     return MemoryVersion.objects.filter(user_id=memory.user_id, memory=memory).order_by("-version")
 
@@ -185,10 +270,17 @@ def sources(memory: Memory) -> QuerySet[MemorySource]:
     )
 
 
+def feedback_on(memory: Memory) -> QuerySet[Feedback]:
+    """What its person said of it, oldest first."""
+    said = Feedback.objects.filter(user_id=memory.user_id, memory=memory)
+    return said.order_by("created_at", "id")
+
+
 def taken_from(user_id: UUID, message_ids: Iterable[UUID]) -> QuerySet[MemorySource]:
     """What was remembered from these messages: the chips under a reply."""
     return (
-        MemorySource.objects.filter(user_id=user_id, message_id__in=list(message_ids))
+        _kept_sources(user_id)
+        .filter(message_id__in=list(message_ids))
         .prefetch_related(Prefetch("memory", Memory.objects.with_expiry().select_related("kind")))
         .order_by("recorded_at", "id")
     )
@@ -196,7 +288,7 @@ def taken_from(user_id: UUID, message_ids: Iterable[UUID]) -> QuerySet[MemorySou
 
 def taken_from_messages(user_id: UUID, message_ids: Iterable[UUID]) -> dict[UUID, list[Taken]]:
     """For each of these messages what was remembered from it."""
-    rows = MemorySource.objects.filter(user_id=user_id, message_id__in=list(message_ids))
+    rows = _kept_sources(user_id).filter(message_id__in=list(message_ids))
     taken: dict[UUID, list[Taken]] = {}
     for source in rows.select_related("memory").only(
         "message_id", "quote", "memory__statement", "memory__status"
@@ -209,25 +301,42 @@ def taken_from_messages(user_id: UUID, message_ids: Iterable[UUID]) -> dict[UUID
 
 
 def from_conversation(user_id: UUID, conversation_id: UUID) -> MemoryQuerySet:
-    taken = MemorySource.objects.filter(user_id=user_id, message__turn__conversation_id=conversation_id)
-    return memories(user_id, status="any").filter(id__in=taken.values("memory_id"))
+    return _unfaded(memories(user_id, status="any", conversation_id=conversation_id))
 
 
 def from_run(user_id: UUID, run_id: UUID) -> MemoryQuerySet:
     """What the assistant remembered during this run."""
-    return memories(user_id, status="any").filter(source_run=run_id)
+    return _unfaded(memories(user_id, status="any", run_id=run_id))
 
 
 def learned_per_conversation(user_id: UUID, conversation_ids: Iterable[UUID]) -> dict[UUID, int]:
     """Conversation id → how many memories have a source in it."""
     rows = (
-        MemorySource.objects.filter(
-            user_id=user_id, message__turn__conversation_id__in=list(conversation_ids)
-        )
+        _kept_sources(user_id)
+        .filter(message__turn__conversation_id__in=list(conversation_ids))
         .values("message__turn__conversation_id")
         .annotate(learned=Count("memory", distinct=True))
     )
     return {row["message__turn__conversation_id"]: row["learned"] for row in rows}
+
+
+def learned_in_each(user_id: UUID) -> Subquery:
+    """The same for each row of a query of conversations: to sort and to filter them by."""
+    rows = _kept_sources(user_id).filter(message__turn__conversation=OuterRef("pk"))
+    counted = (
+        rows.order_by().values("message__turn__conversation").annotate(learned=Count("memory", distinct=True))
+    )
+    return Subquery(counted.values("learned"))
+
+
+def _kept_sources(user_id: UUID) -> QuerySet[MemorySource]:
+    """Of memories that have neither faded nor been forgotten: a join knows nothing of what their manager leaves out."""
+    unfaded = Memory.objects.for_user(user_id).unfaded()
+    return MemorySource.objects.filter(Exists(unfaded.filter(pk=OuterRef("memory"))), user_id=user_id)
+
+
+def _unfaded(rows: MemoryQuerySet) -> MemoryQuerySet:
+    return rows.filter(Q(fades_at=None) | Q(fades_at__gt=Now()))
 
 
 def rival(memory: Memory) -> Memory | None:
@@ -237,10 +346,19 @@ def rival(memory: Memory) -> Memory | None:
     return next(iter(neighbours.around(memory).rivals), None)
 
 
+def rivals(user_id: UUID, waiting: Iterable[Memory]) -> dict[UUID, Memory]:
+    """``rival`` of each of these that has one, in two statements whatever their number."""
+    found = neighbours.rivals_of(user_id, waiting)
+    rows = by_ids(user_id, found.values()) if found else {}
+    return {memory_id: rows[rival_id] for memory_id, rival_id in found.items() if rival_id in rows}
+
+
 def superseded_by(memory: Memory) -> MemoryQuerySet:
     """The former values that this one replaced, newest first."""
     return (
-        memories(memory.user_id, status="any").filter(superseded_by=memory).order_by("-superseded_at", "-id")
+        _unfaded(memories(memory.user_id, status="any"))
+        .filter(superseded_by=memory)
+        .order_by("-superseded_at", "-id")
     )
 
 
@@ -304,9 +422,9 @@ def not_embedded(model_id: str) -> QuerySet[Memory]:
     return Memory.objects.filter(of_another_model(model_id), status__in=known).order_by("id")
 
 
-def faded() -> MemoryQuerySet:
-    """Rows past their end, of anyone: for the sweep."""
-    return Memory.objects.all().with_expiry().filter(Q(fades_at__lte=Now()))
+def faded(*, for_at_least: timedelta = timedelta(0)) -> MemoryQuerySet:
+    """Rows past their end for so long, of anyone: for the sweep."""
+    return Memory.objects.all().with_expiry().filter(Q(fades_at__lte=Now() - for_at_least))
 
 
 def of_another_model(model_id: str) -> Q:

@@ -11,6 +11,7 @@ from uuid import UUID
 
 import numpy as np
 from django.db.models import F, Q
+from numpy.typing import NDArray
 
 from memoryapp import columns
 from memoryapp.longterm import queries
@@ -40,6 +41,15 @@ WHERE memory.user_id = %(user_id)s AND memory.status = 'active' AND memory.forge
   AND (memory.is_kept
        OR memory.expires_at > now()
        OR (memory.expires_at IS NULL AND (rule.kept_since IS NULL OR memory.affirmed_at >= rule.kept_since)))
+"""
+
+# In no order: to sort that many vectors would take longer than to read them. Expects memory_list.
+VECTORS = """
+SELECT array_send(array_agg(memory.id)), string_agg(halfvec_send(memory.embedding), '')
+FROM longterm_memory memory
+WHERE memory.user_id = %(user_id)s AND memory.status = 'active' AND memory.forgetting_id IS NULL
+  AND memory.embedding_model = %(model_id)s AND memory.embedding IS NOT NULL
+  AND (%(begin)s::uuid IS NULL OR memory.id <= %(begin)s::uuid)
 """
 
 # A vector is of the words as they are now: of a memory that was changed since, it says nothing about the words then.
@@ -82,6 +92,19 @@ def facts(
     ids, counts, terms, cosine = columns.fetch(FACTS, parameters)
     found = Facts(columns.ints(counts), columns.packed_terms(terms), columns.floats(cosine))
     return Found(found, columns.ids(ids))
+
+
+def vectors(
+    user_id: UUID, *, model_id: str, begin: UUID | None = None
+) -> tuple[Sequence[UUID], NDArray[np.float32]]:
+    """The user's active memories that have a vector of this model, newest first, each with its vector as a row.
+
+    ``begin``: the first of them, instead of the newest. Faded ones that no sweep has deleted yet are among them.
+    """
+    sent, packed = columns.fetch(VECTORS, {"user_id": user_id, "model_id": model_id, "begin": begin})
+    ids = columns.ids(sent)
+    newest_first = ids.ascending()[::-1]  # ids of this version grow with time
+    return ids.reordered(newest_first), columns.halfvecs(packed)[newest_first]
 
 
 def _known(user_id: UUID, as_of: datetime, parameters: dict[str, object]) -> Found:

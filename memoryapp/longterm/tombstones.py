@@ -10,9 +10,11 @@ from django.db.models.functions import Now
 
 from memoryapp.accounts.models import User
 from memoryapp.conf import get_conf
-from memoryapp.longterm.models import Memory, MemoryQuerySet, MemoryVersion, Tombstone
+from memoryapp.longterm.models import Forgetting, Memory, MemoryQuerySet, MemoryVersion, Tombstone
 from memoryapp.policies.likeness import essence
 from memoryapp.policies.reconciliation import normalise
+
+STONES_AT_ONCE = 5_000  # in one statement
 
 
 def statement_digest(forgetting_key: bytes | memoryview, statement: str) -> str:
@@ -61,13 +63,25 @@ def bury(memory: Memory, gone: MemoryQuerySet, *, now: datetime, also: Iterable[
     former = MemoryVersion.objects.filter(user_id=memory.user_id, memory__in=gone)
     statements = {*gone.values_list("statement", flat=True), *former.values_list("statement", flat=True)}
     buried = {*also, *(digest for said in statements for digest in digests(key, said))}
+    put(memory.user_id, {(memory.id, digest) for digest in buried}, now=now)
+
+
+def put(
+    user_id: UUID, stones: Iterable[tuple[UUID, str]], *, now: datetime, forgetting: Forgetting | None = None
+) -> None:
+    """``stones``: a memory and a digest each; ``forgetting``: whose undoing takes them away."""
+    expires_at = now + timedelta(days=get_conf().tombstone_days)
     Tombstone.objects.bulk_create(
-        Tombstone(
-            user_id=memory.user_id,
-            memory_id=memory.id,
-            digest=digest,
-            created_at=now,
-            expires_at=now + timedelta(days=get_conf().tombstone_days),
-        )
-        for digest in sorted(buried)
+        (
+            Tombstone(
+                user_id=user_id,
+                memory_id=memory_id,
+                forgetting=forgetting,
+                digest=digest,
+                created_at=now,
+                expires_at=expires_at,
+            )
+            for memory_id, digest in sorted(stones)
+        ),
+        batch_size=STONES_AT_ONCE,
     )

@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 from django.db.models import F, Q
 from pydantic import Field
 
+from memoryapp.accounts import queries as accounts
 from memoryapp.conf import get_conf
 from memoryapp.errors import InvalidInputError
 from memoryapp.llm.base import ToolDefinition
@@ -154,8 +155,9 @@ class ListFactsArguments(Arguments):
 
 
 def _get_fact(arguments: GetFactArguments, context: ToolContext) -> ToolOutput:
+    accounts.require_memory_use(context.user_id)
     key = arguments.key.lower()
-    found = list(queries.memories(context.user_id, key=key))
+    found = list(queries.memories(context.user_id, key=key).exclude(id__in=context.without))
     return _answer(found, context) if found else _known_keys(context)
 
 
@@ -170,9 +172,11 @@ def _known_keys(context: ToolContext) -> ToolOutput:
 
 
 def _list_facts(arguments: ListFactsArguments, context: ToolContext) -> ToolOutput:
+    accounts.require_memory_use(context.user_id)
     if arguments.kind:
         queries.get_kind(arguments.kind)
     rows = _ORDERS[arguments.order](queries.memories(context.user_id, kind=arguments.kind))
+    rows = rows.exclude(id__in=context.without)
     if arguments.said_after:
         midnight = datetime.combine(arguments.said_after, time(0), tzinfo=ZoneInfo(context.time_zone))
         rows = rows.filter(said_at__gte=midnight)
@@ -205,6 +209,7 @@ def _answer(found: Sequence[Memory], context: ToolContext, *, are_there_more: bo
     return ToolOutput(
         json.dumps(answer | ({"more": True} if are_there_more else {}), ensure_ascii=False),
         origin=weakest(Origin(memory.origin) for memory in found),
+        given=[memory.id for memory in found],
     )
 
 

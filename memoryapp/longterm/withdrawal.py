@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.db import transaction
 
+from memoryapp.activity.models import Verb
 from memoryapp.errors import MemoryAppError
 from memoryapp.longterm import history, neighbours, queries, restoring, tombstones
 from memoryapp.longterm.candidates import Candidate, Source
@@ -68,6 +69,7 @@ def withdraw(user_id: UUID, memory_id: UUID, *, source_message_id: UUID, now: da
             current: UUID | None = memory.id
         else:
             current = _remove(memory, said, others=others, now=now)
+        history.note_done(user_id, Verb.DELETED, [memory_id], detail="taken back")
     return Withdrawn(Outcome(said.outcome), queries.get_memory(user_id, current) if current else None)
 
 

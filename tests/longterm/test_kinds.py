@@ -1,13 +1,16 @@
 """The kinds as an admin edits them: within bounds, and never without what the program needs."""
 
+from datetime import timedelta
+
 import pytest
 from django.db import IntegrityError
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
-from memoryapp.longterm import experiences, queries
+from memoryapp.longterm import experiences, kind_changes, queries
 from memoryapp.longterm.experiences import Lesson
-from memoryapp.longterm.models import Kind
+from memoryapp.longterm.models import Kind, KindChange
 from memoryapp.policies.trust import Origin
 from tests.longterm.saying import NOW, remember
 from tests.turns import post
@@ -65,6 +68,25 @@ def test_days_within_bounds_are_kept_and_memories_of_the_kind_still_read(staff, 
 
     assert response.status_code == 302
     assert (queries.get_memory(alice.id, memory.id).fades_at - NOW).days in {int(days), int(days) + 1}
+
+
+def test_a_change_in_the_admin_is_in_the_history_and_waits_for_none_to_come(staff, carol):
+    kind = queries.get_kind("ticket")
+
+    staff.post(address(kind), form(kind, ttl_days="14", position="3"))
+    made = KindChange.objects.get()
+    kind_changes.change(
+        "ticket",
+        {"ttl_days": 7},
+        changed_by=None,
+        now=timezone.now(),
+        applies_at=timezone.now() + timedelta(days=1),
+    )
+    staff.post(address(kind), form(kind, ttl_days="9"))
+
+    kind.refresh_from_db()
+    assert (kind.ttl_days, kind.position) == (14, 3)
+    assert (made.changed_by, made.before, made.after) == (carol, {"ttl_days": 30}, {"ttl_days": 14})
 
 
 @pytest.mark.parametrize("field", ["ttl_days", "half_life_days"])

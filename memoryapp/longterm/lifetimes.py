@@ -1,0 +1,209 @@
+"""How long memories live by their person's own word, and what else is done to many of them at once.
+
+Each is one transaction and says how many it changed; ids of others, and of what is forgotten or not in use, are simply
+not there. What has expired is out of reach of all but ``bring_back_expired``.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+from django.db.models import Exists, F, OuterRef
+from django.db.models.functions import Greatest
+from django.utils import timezone
+
+from memoryapp.activity.models import Verb
+from memoryapp.errors import InvalidInputError, MemoryAppError
+from memoryapp.longterm import forgettings, history, operations, queries
+from memoryapp.longterm.models import MAX_DAYS, Forgetting, Memory, MemoryQuerySet, MemoryVersion
+from memoryapp.nudges import EMBED_MEMORIES, nudge
+from memoryapp.policies import dates
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is to be of a lifetime; what it leaves out stays. ``has_no_end``: no date of its own any more."""
+
+    affirms: bool = False
+    is_kept: bool | None = None
+    expires_at: datetime | None = None
+    has_no_end: bool = False
+
+
+def extend(user_id: UUID, ids: Collection[UUID], *, now: datetime) -> int:
+    """Affirm them: the lifetime of their kind starts again. A date of its own and "for ever" stay as they are."""
+    with transaction.atomic(durable=True):
+        history.lock_person(user_id)
+        found = _ids(_in_use(user_id, ids))
+        _rows(user_id, found).update(affirmed_at=Greatest("affirmed_at", now))
+        history.note_done(user_id, Verb.LIFETIME, found, detail="starts again")
+    return len(found)
+
+
+def keep(user_id: UUID, ids: Collection[UUID]) -> int:
+    """For ever: until their person says otherwise."""
+    with transaction.atomic(durable=True):
+        history.lock_person(user_id)
+        found = _ids(_in_use(user_id, ids).exclude(is_kept=True, expires_at=None))
+        _rows(user_id, found).update(is_kept=True, expires_at=None)
+        history.note_done(user_id, Verb.LIFETIME, found, detail="kept for ever")
+    return len(found)
+
+
+def follow_kind(user_id: UUID, ids: Collection[UUID]) -> int:
+    """Back to the rule of their kinds, from when they were last affirmed: one that is older than its kind allows
+    expires at once."""
+    with transaction.atomic(durable=True):
+        history.lock_person(user_id)
+        found = _ids(_in_use(user_id, ids).exclude(is_kept=False, expires_at=None))
+        _rows(user_id, found).update(is_kept=False, expires_at=None)
+        history.note_done(user_id, Verb.LIFETIME, found, detail="as its kind")
+    return len(found)
+
+
+def end_at(user_id: UUID, ids: Collection[UUID], *, at: date) -> int:
+    """A day: they expire when it ends in their person's zone; or a moment. Raises InvalidInputError for one that is
+    over."""
+    with transaction.atomic(durable=True):
+        person = history.lock_person(user_id)
+        moment = end_of(at, time_zone=person.time_zone, now=timezone.now())
+        found = _ids(_in_use(user_id, ids).exclude(is_kept=False, expires_at=moment))
+        _rows(user_id, found).update(is_kept=False, expires_at=moment)
+        history.note_done(user_id, Verb.LIFETIME, found, detail="until a date")
+    return len(found)
+
+
+def end_of(at: date, *, time_zone: str, now: datetime) -> datetime:
+    """The moment that is meant by a day or a moment. Raises InvalidInputError unless it is to come."""
+    if isinstance(at, datetime) and at.tzinfo is None:
+        raise InvalidInputError("A moment needs a time zone, for example 2026-03-01T12:00:00Z.")
+    latest = now + timedelta(days=MAX_DAYS)
+    if at.year > latest.year:
+        raise InvalidInputError("Choose a date within a hundred years, or keep it for ever.")
+    moment = at if isinstance(at, datetime) else dates.midnight(at + timedelta(days=1), time_zone=time_zone)
+    if moment <= now:
+        raise InvalidInputError("This date is over. Choose one to come.")
+    return moment
+
+
+def let_go(user_id: UUID, ids: Collection[UUID], *, now: datetime) -> Forgetting:
+    """What was about to expire goes now; as any forgetting it can be undone. Raises NotFoundError."""
+    return forgettings.forget(user_id, ids, now=now)
+
+
+def bring_back_expired(user_id: UUID, ids: Collection[UUID], *, now: datetime) -> int:
+    """What has expired and is not deleted yet is affirmed; a date of its own that is over counts no more.
+
+    What was said again or has a new value under its key is deleted already; one whose question a newer memory answers
+    is not brought back.
+    """
+    with transaction.atomic(durable=True):
+        history.lock_person(user_id)
+        expired = queries.memories(user_id, status="expired").filter(id__in=list(ids))
+        answers = Memory.objects.for_user(user_id).live().filter(slot=OuterRef("slot")).exclude(slot="")
+        found = _ids(expired.exclude(Exists(answers.filter(recorded_at__gt=OuterRef("affirmed_at")))))
+        _rows(user_id, found).update(affirmed_at=Greatest("affirmed_at", now), expires_at=None)
+        history.note_done(user_id, Verb.BROUGHT_BACK, found, detail="after it expired")
+    return len(found)
+
+
+def change_kind(user_id: UUID, ids: Collection[UUID], *, kind: str, now: datetime) -> int:
+    """As a new version of each; as any correction it affirms them. Raises InvalidInputError for an unknown kind."""
+    with transaction.atomic(durable=True):
+        history.lock_person(user_id)
+        becomes = queries.get_kind(kind)
+        found = _ids(_in_use(user_id, ids).exclude(kind=becomes))
+        _rows(user_id, found).update(
+            kind=becomes, version=F("version") + 1, affirmed_at=Greatest("affirmed_at", now)
+        )
+        _write_versions(user_id, found, reason=queries.EDITED)
+        history.note_done(user_id, Verb.EDITED, found, detail=f"of the kind {kind}")
+    return len(found)
+
+
+def confirm_many(user_id: UUID, versions: Mapping[UUID, int], *, now: datetime) -> int:
+    """Settle what waits in its own favour, one after the other, as ``operations.confirm`` does.
+
+    What changed since it was read, does not wait any more or repeats what is known stays as it is and is not counted.
+    Each is compared with all that is known by then, those before it included.
+    """
+    with transaction.atomic(durable=True):
+        history.lock_person(user_id)
+        confirmed = [
+            memory_id
+            for memory_id, version in sorted(versions.items())
+            if _is_confirmed(user_id, memory_id, version=version, now=now)
+        ]
+        history.note_done(user_id, Verb.CONFIRMED, confirmed)
+    for memory_id in confirmed:
+        nudge(EMBED_MEMORIES, memory_id)
+    return len(confirmed)
+
+
+def checked(wish: Wish | None, *, now: datetime) -> Wish | None:
+    """Raises InvalidInputError for an end that is over, and for an end of what is kept for ever."""
+    if wish and wish.expires_at:
+        if wish.is_kept:
+            raise InvalidInputError("What is kept for ever has no date: send is_kept or expires_at.")
+        end_of(wish.expires_at, time_zone="UTC", now=now)
+    return wish
+
+
+def give(user_id: UUID, memory_id: UUID, wish: Wish, *, version: int, now: datetime) -> Memory:
+    """One memory's lifetime, as its person read it; no new version, for what it says is the same.
+
+    ``wish`` was ``checked``. Raises NotFoundError, StaleVersionError, InvalidInputError for what is not in use.
+    """
+    with transaction.atomic(durable=True):
+        memory = history.locked(user_id, memory_id, version=version)
+        if memory.status == Memory.Status.SUPERSEDED:
+            raise InvalidInputError("This is not in use any more.")
+        if wish.expires_at or wish.is_kept or wish.has_no_end:
+            memory.expires_at = wish.expires_at
+        memory.is_kept = (memory.is_kept if wish.is_kept is None else wish.is_kept) and not wish.expires_at
+        memory.affirmed_at = max(memory.affirmed_at, now) if wish.affirms else memory.affirmed_at
+        memory.save(update_fields=["expires_at", "is_kept", "affirmed_at"])
+        history.note_done(user_id, Verb.LIFETIME, [memory_id])
+    return queries.get_memory(user_id, memory_id)
+
+
+def _is_confirmed(user_id: UUID, memory_id: UUID, *, version: int, now: datetime) -> bool:
+    try:
+        with transaction.atomic():
+            operations.confirm_within(user_id, memory_id, version=version, now=now)
+    except (MemoryAppError, IntegrityError):
+        return False
+    return True
+
+
+def _in_use(user_id: UUID, ids: Collection[UUID]) -> MemoryQuerySet:
+    rows = Memory.objects.for_user(user_id).unfaded().filter(id__in=list(ids))
+    return rows.exclude(status=Memory.Status.SUPERSEDED)
+
+
+def _ids(rows: MemoryQuerySet) -> list[UUID]:
+    """Locked, always in this order."""
+    return list(rows.order_by("id").select_for_update(of=("self",)).values_list("id", flat=True))
+
+
+def _rows(user_id: UUID, ids: Sequence[UUID]) -> MemoryQuerySet:
+    return Memory.objects.for_user(user_id).filter(id__in=ids)
+
+
+def _write_versions(user_id: UUID, ids: Sequence[UUID], *, reason: str) -> None:
+    MemoryVersion.objects.bulk_create(
+        MemoryVersion(
+            user_id=user_id,
+            memory_id=memory.id,
+            version=memory.version,
+            statement=memory.statement,
+            kind_slug=memory.kind.slug,
+            key=memory.key,
+            confidence=memory.confidence,
+            changed_by=MemoryVersion.Author.USER,
+            reason=reason,
+        )
+        for memory in _rows(user_id, ids).select_related("kind").defer("embedding", "terms")
+    )

@@ -1,0 +1,66 @@
+"""What a person does not want to be remembered: anything of a kind, or for now anything at all."""
+
+from uuid import UUID
+
+from django.db import transaction
+
+from memoryapp.accounts.models import User
+from memoryapp.activity import operations as activity
+from memoryapp.activity.models import Tier, Verb
+from memoryapp.errors import MemoryAppError
+from memoryapp.longterm import history, queries
+from memoryapp.longterm.candidates import Candidate
+from memoryapp.longterm.models import KindRefusal, Memory
+
+# The person's own hand; what they import is theirs, too.
+BY_HAND = {Memory.Channel.INSPECTOR, Memory.Channel.IMPORT}
+
+
+class KindRefusedError(MemoryAppError):
+    """``details["kind"]``: the slug of the kind of which the person wants nothing to be remembered."""
+
+    code = "kind_refused"
+    http_status = 409
+
+
+class SavingPausedError(MemoryAppError):
+    """The person has paused saving to memory; what they write on the memory page is kept all the same."""
+
+    code = "saving_paused"
+    http_status = 409
+
+
+def refuse(user_id: UUID, slug: str) -> None:
+    """Nothing of this kind is remembered from now on; what is remembered stays. Raises InvalidInputError."""
+    with transaction.atomic(durable=True):
+        history.lock_person(user_id)
+        _, is_new = KindRefusal.objects.get_or_create(user_id=user_id, kind=queries.get_kind(slug))
+        if is_new:
+            activity.note(user_id, Verb.SWITCHED, tier=Tier.LONGTERM, detail=f"never remember {slug}")
+
+
+def allow(user_id: UUID, slug: str) -> None:
+    """Facts of this kind may be remembered again. Raises InvalidInputError."""
+    with transaction.atomic(durable=True):
+        history.lock_person(user_id)
+        gone, _ = KindRefusal.objects.filter(user_id=user_id, kind=queries.get_kind(slug)).delete()
+        if gone:
+            activity.note(user_id, Verb.SWITCHED, tier=Tier.LONGTERM, detail=f"remember {slug} again")
+
+
+def refused(user_id: UUID) -> set[str]:
+    """The slugs of the kinds of which the person wants nothing to be remembered."""
+    return set(KindRefusal.objects.filter(user_id=user_id).values_list("kind__slug", flat=True))
+
+
+def check(person: User, candidate: Candidate) -> None:
+    """Within the caller's transaction, which holds the person's lock. Raises SavingPausedError, KindRefusedError."""
+    if not person.save_memory and candidate.channel not in BY_HAND:
+        raise SavingPausedError("Saving to memory is paused. Its person can resume it on the Memory page.")
+    refusal = KindRefusal.objects.filter(user_id=person.id, kind__slug=candidate.kind)
+    label = refusal.values_list("kind__label", flat=True).first()
+    if label is not None:
+        raise KindRefusedError(
+            f"Nothing of the kind “{label}” is to be remembered. Its person can allow it on the Memory page.",
+            kind=candidate.kind,
+        )

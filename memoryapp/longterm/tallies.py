@@ -1,0 +1,114 @@
+"""Counts of one person's memories, and what happened to them since a moment: for the overview."""
+
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
+from django.db.models.functions import Now, TruncWeek
+
+from memoryapp.longterm.models import Memory, MemoryQuerySet, MemoryVersion
+from memoryapp.longterm.queries import WAITING
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingSource:
+    """A conversation, or without one a channel, from which ``count`` memories wait."""
+
+    conversation_id: UUID | None
+    title: str
+    channel: Memory.Channel
+    count: int
+
+    @property
+    def name(self) -> str:
+        """In an address."""
+        return f"{self.channel}.{self.conversation_id}" if self.conversation_id else self.channel
+
+
+def growth(user_id: UUID, *, now: datetime, time_zone: str, weeks: int) -> list[tuple[date, int]]:
+    """Monday → how many of the facts that are live now there were at the end of that week; the last is this week."""
+    zone = ZoneInfo(time_zone)
+    rows = Memory.objects.for_user(user_id).live().order_by()
+    weekly = rows.annotate(week=TruncWeek("recorded_at", tzinfo=zone)).values_list("week")
+    learned = {start.date(): n for start, n in weekly.annotate(n=Count("id")).values_list("week", "n")}
+    today = now.astimezone(zone).date()
+    this_week = today - timedelta(days=today.weekday())
+    mondays = [this_week - timedelta(weeks=back) for back in range(weeks - 1, -1, -1)]
+    return [(monday, sum(n for start, n in learned.items() if start <= monday)) for monday in mondays]
+
+
+def expiring_count(user_id: UUID, *, now: datetime, days: int) -> int:
+    """How many in-use facts end within these days; asked for every page, of the rows that can end at all."""
+    ending = Memory.objects.for_user(user_id).filter(status=Memory.Status.ACTIVE, is_kept=False)
+    ending = ending.exclude(expires_at=None, kind__ttl_days=None).with_expiry()
+    return ending.filter(Q(fades_at__gt=Now(), fades_at__lt=now + timedelta(days=days))).count()
+
+
+def learned_since(user_id: UUID, since: datetime) -> MemoryQuerySet:
+    """Live facts that are new since, newest first; not what their person wrote on the memory page."""
+    replaced = Memory.objects.filter(superseded_by=OuterRef("pk"), superseded_at__gt=since)
+    return (
+        Memory.objects.for_user(user_id)
+        .live()
+        .select_related("kind")
+        .filter(~Exists(replaced), recorded_at__gt=since)
+        .exclude(channel=Memory.Channel.INSPECTOR)
+        .defer("embedding", "terms")
+        .order_by("-recorded_at", "-id")
+    )
+
+
+def replaced_since(user_id: UUID, since: datetime) -> QuerySet[Memory]:
+    """Former values whose place another took since, with that other; not by their person's own hand."""
+    by_hand = MemoryVersion.objects.filter(
+        memory=OuterRef("superseded_by"),
+        version__gt=1,
+        changed_by=MemoryVersion.Author.USER,
+        recorded_at__gt=since,
+    )
+    return (
+        Memory.objects.for_user(user_id)
+        .with_expiry()
+        .select_related("kind", "superseded_by__kind")
+        .defer("embedding", "terms", "superseded_by__embedding", "superseded_by__terms")
+        .filter(~Exists(by_hand), superseded_at__gt=since, superseded_by__status=Memory.Status.ACTIVE)
+        .filter(superseded_by__forgetting=None)
+        .exclude(superseded_by__channel=Memory.Channel.INSPECTOR)
+        .order_by("-superseded_at", "-id")
+    )
+
+
+def expired_since(user_id: UUID, since: datetime) -> MemoryQuerySet:
+    """What has ended since and is still there, so that its person can bring it back; the last to end first."""
+    return (
+        Memory.objects.for_user(user_id)
+        .with_expiry()
+        .select_related("kind")
+        .filter(Q(fades_at__gt=since, fades_at__lte=Now()), status=Memory.Status.ACTIVE)
+        .defer("embedding", "terms")
+        .order_by(F("fades_at").desc(), "-id")
+    )
+
+
+def waiting_sources(user_id: UUID) -> list[WaitingSource]:
+    """Where what waits for its person's word came from, and how much from each; the most first."""
+    rows = Memory.objects.for_user(user_id).unfaded().filter(status__in=WAITING).order_by()
+    talk = "source_message__turn__conversation"
+    counted = rows.values_list(talk, f"{talk}__title", "channel").annotate(n=Count("id"))
+    found = [
+        WaitingSource(talk_id, title or "", Memory.Channel(channel), n)
+        for talk_id, title, channel, n in counted.values_list(talk, f"{talk}__title", "channel", "n")
+    ]
+    return sorted(
+        found, key=lambda source: (-source.count, source.title, source.channel, str(source.conversation_id))
+    )
+
+
+def waiting(user_id: UUID, *, source: WaitingSource | None = None) -> MemoryQuerySet:
+    """What waits for its person's word, of one source or of all."""
+    rows = Memory.objects.for_user(user_id).unfaded().filter(status__in=WAITING).select_related("kind")
+    if source is None:
+        return rows
+    return rows.filter(source_message__turn__conversation=source.conversation_id, channel=source.channel)
