@@ -35,6 +35,11 @@ def current() -> Acting:
     return _acting.get(NOBODY)
 
 
+def act_as(actor: Actor, name: str = "") -> None:
+    """From now on, until the ``acting_as`` around it ends: for who is known only within a request."""
+    _acting.set(Acting(actor, name))
+
+
 @contextmanager
 def acting_as(actor: Actor, name: str = "") -> Iterator[None]:
     token = _acting.set(Acting(actor, name))

@@ -10,6 +10,7 @@ from ninja.security import HttpBearer, SessionAuth
 
 from memoryapp.accounts import operations, queries
 from memoryapp.accounts.models import User
+from memoryapp.acting import Actor, act_as
 from memoryapp.errors import MemoryAppError
 
 
@@ -32,6 +33,7 @@ class BearerAuth(HttpBearer):
         user, api_token = found
         operations.note_token_use(api_token, now=now)
         request.user = user
+        act_as(Actor.PROGRAM, api_token.name)
         return user
 
 

@@ -1,15 +1,18 @@
-"""Per-request: the signed-in person's time zone, and no caching of private pages."""
+"""Per-request: who acts, the signed-in person's time zone, and no caching of private pages."""
 
 from collections.abc import Callable
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.http import HttpRequest, HttpResponseBase
 from django.utils import timezone
 from django.utils.cache import patch_cache_control
 
+from memoryapp.acting import NOBODY, Actor, act_as, acting_as
+
 
 class PersonMiddleware:
-    """Activates the user's zone for rendering, and keeps signed-in pages out of every cache."""
+    """Names who acts, activates the user's zone for rendering, and keeps signed-in pages out of every cache."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -17,10 +20,18 @@ class PersonMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         user = request.user
         zone = ZoneInfo(user.time_zone) if user.is_authenticated else None
-        with timezone.override(zone):
+        with acting_as(NOBODY.actor), timezone.override(zone):
+            if user.is_authenticated:
+                act_as(Actor.PERSON)  # a token says otherwise in the view
             response = self.get_response(request)
         # Asked again: a bearer token or a sign-in link says who it is only in the view.
         is_private = user.is_authenticated or request.user.is_authenticated
         if is_private and not response.has_header("Cache-Control"):
             patch_cache_control(response, private=True, no_store=True)
         return response
+
+    def process_view(self, request: HttpRequest, *_view: Any) -> None:
+        """In Django's admin a person acts as an admin, on their own rows too."""
+        match = request.resolver_match
+        if match and match.app_name == "admin" and request.user.is_authenticated:
+            act_as(Actor.ADMIN, request.user.get_username())

@@ -1,11 +1,12 @@
-"""Writes of accounts: the first account, sign-in links, API tokens, preferences."""
+"""Writes of accounts: the first account, sign-in links, API tokens, preferences, switches and visits."""
 
 import secrets
 from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
-from django.db.models import F
+from django.db.models import Case, F, Q, Value, When
+from django.db.models.functions import Greatest
 from django.utils import timezone
 
 from memoryapp.accounts import queries
@@ -14,6 +15,7 @@ from memoryapp.conf import get_conf
 from memoryapp.errors import InvalidInputError, NotFoundError
 
 TOKEN_PREFIX = "strata_"  # noqa: S105  # lets secret scanners recognise a leaked token
+VISIT_ENDS_AFTER = timedelta(minutes=30)  # without a look at a page of the memory
 LAST_USED_RESOLUTION = timedelta(minutes=1)  # a write per minute and token, not per request
 
 
@@ -98,6 +100,31 @@ def change_preferences(user: User, *, time_zone: str, theme: str) -> None:
     if theme not in User.Theme.values:
         raise InvalidInputError("Choose light, dark or system.")
     User.objects.filter(id=user.id).update(time_zone=time_zone, theme=theme)
+
+
+def switch_memory(user_id: UUID, *, use: bool | None = None, save: bool | None = None) -> User:
+    """Within the caller's transaction: set what is given. Returns the person as they were before, locked."""
+    before = User.objects.select_for_update(no_key=True).get(id=user_id)
+    wanted = {
+        name: value for name, value in (("use_memory", use), ("save_memory", save)) if value is not None
+    }
+    if wanted:
+        User.objects.filter(id=user_id).update(**wanted)
+    return before
+
+
+def note_memory_visit(user_id: UUID, *, now: datetime) -> datetime | None:
+    """Note a look at the memory pages. Returns up to when their person had seen them at the visit before.
+
+    None at the first visit. A visit ends after 30 minutes without a look, and until then the answer stays.
+    """
+    # One statement, so that two tabs at once begin one visit; the right sides are the row as it was.
+    ended = Q(memory_visited_at__lt=now - VISIT_ENDS_AFTER)
+    User.objects.filter(id=user_id).update(
+        memory_seen_until=Case(When(ended, then=F("memory_visited_at")), default=F("memory_seen_until")),
+        memory_visited_at=Greatest(F("memory_visited_at"), Value(now)),
+    )
+    return User.objects.values_list("memory_seen_until", flat=True).get(id=user_id)
 
 
 def advance_memory_epoch(user_id: UUID) -> None:

@@ -7,10 +7,19 @@ from uuid import UUID
 from zoneinfo import ZoneInfo, available_timezones
 
 from django.db import connection
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from memoryapp.accounts.models import ApiToken, User
+from memoryapp.errors import MemoryAppError, NotFoundError
+
+
+class MemoryPausedError(MemoryAppError):
+    """The person lets nothing use their memory for now."""
+
+    code = "memory_paused"
+    http_status = 409
+
 
 FIRST_ACCOUNT = "admin"
 RENEW = "Make a new one on the settings page or with: manage.py create_token USER."
@@ -38,6 +47,31 @@ def time_zones() -> tuple[str, ...]:
 def time_zone_of(user_id: UUID) -> ZoneInfo:
     """By what this person's days begin."""
     return ZoneInfo(User.objects.values_list("time_zone", flat=True).get(id=user_id))
+
+
+def get_person(user_id: UUID) -> User:
+    """Raises ``NotFoundError``."""
+    person = User.objects.filter(id=user_id).first()
+    if person is None:
+        raise NotFoundError("There is no such person.")
+    return person
+
+
+def people(*, text: str = "") -> QuerySet[User]:
+    """For admins, by name: those whose user name or address holds the text."""
+    rows = User.objects.all()
+    return rows.filter(Q(username__icontains=text) | Q(email__icontains=text)) if text else rows
+
+
+def uses_memory(user_id: UUID) -> bool:
+    """Whether this person lets memory be used at all; the switch of a conversation comes on top."""
+    return User.objects.values_list("use_memory", flat=True).get(id=user_id)
+
+
+def require_memory_use(user_id: UUID) -> None:
+    """Raises ``MemoryPausedError``."""
+    if not uses_memory(user_id):
+        raise MemoryPausedError("Memory is paused by the user: nothing that is remembered may be read now.")
 
 
 def live_tokens(user: User, *, now: datetime) -> QuerySet[ApiToken]:

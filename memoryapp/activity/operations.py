@@ -1,18 +1,23 @@
 """Writes of the activity log. Each is a part of the caller's transaction: what did not happen is not logged."""
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
-from django.db import connection
+from django.db import connection, transaction
+from django.db.models import F
+from django.utils import timezone
 
-from memoryapp.acting import current
-from memoryapp.activity.models import Entry, Tier, Verb
+from memoryapp.acting import Actor, current
+from memoryapp.activity.models import Entry, Reading, Tier, Verb
 
 NOTE_READINGS = """
 INSERT INTO activity_reading (id, user_id, memory_id, reader, reader_name, day, times, last_at)
 SELECT gen_random_uuid(), %(user_id)s, read.id, %(reader)s, %(reader_name)s, %(day)s, 1, %(at)s
-FROM unnest(%(memory_ids)s::uuid[]) AS read(id)
+FROM (
+    SELECT id FROM longterm_memory WHERE user_id = %(user_id)s AND id = ANY(%(memory_ids)s)
+    ORDER BY id FOR KEY SHARE
+) AS read  -- without what was deleted since; in one order, so that no two readers wait for each other
 ON CONFLICT (user_id, memory_id, reader, reader_name, day)
 DO UPDATE SET times = activity_reading.times + 1, last_at = excluded.last_at
 """
@@ -44,7 +49,7 @@ def note(
 def note_readings(user_id: UUID, memory_ids: Iterable[UUID], *, now: datetime) -> None:
     """Whoever acts was given these memories. Their person's own looking at pages is not noted."""
     acting = current()
-    ids = sorted(set(memory_ids))  # always in this order, so that two readers never wait for each other
+    ids = list(set(memory_ids))
     if not ids:
         return
     with connection.cursor() as cursor:
@@ -59,3 +64,50 @@ def note_readings(user_id: UUID, memory_ids: Iterable[UUID], *, now: datetime) -
                 "at": now,
             },
         )
+
+
+def note_program_reads(user_id: UUID, memory_ids: Iterable[UUID], *, now: datetime) -> None:
+    """When a program acts: that it was given these memories, one by one, and in the log once a minute in all."""
+    acting = current()
+    ids = set(memory_ids)
+    if acting.actor != Actor.PROGRAM or not ids:
+        return
+    with transaction.atomic(durable=True):
+        note_readings(user_id, ids, now=now)
+        _note_read(user_id, ids, name=acting.name, since=now.replace(second=0, microsecond=0))
+
+
+def _note_read(user_id: UUID, ids: set[UUID], *, name: str, since: datetime) -> None:
+    with connection.cursor() as cursor:
+        # Two requests at once must not both find that this minute has no entry yet.
+        cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"read:{user_id}:{name}"])
+    newest = (
+        Entry.objects.filter(
+            user_id=user_id,
+            verb=Verb.READ,
+            tier=Tier.LONGTERM,
+            actor=Actor.PROGRAM,
+            actor_name=name,
+            recorded_at__gte=since,
+        )
+        .order_by("-recorded_at", "-id")
+        .values_list("id", flat=True)[:1]
+    )
+    if Entry.objects.filter(id__in=newest).update(rows=F("rows") + len(ids), subject_id=None):
+        return
+    note(
+        user_id,
+        Verb.READ,
+        tier=Tier.LONGTERM,
+        subject_id=next(iter(ids)) if len(ids) == 1 else None,
+        rows=len(ids),
+    )
+
+
+def drop_old(*, older_than_days: int) -> int:
+    """Delete entries, and the readings of days, that are older; how many entries. Within the caller's sweep."""
+    with transaction.atomic(durable=True):
+        before = timezone.now() - timedelta(days=older_than_days)
+        Reading.objects.filter(day__lt=before.date()).delete()
+        deleted, _ = Entry.objects.filter(recorded_at__lt=before).delete()
+    return deleted

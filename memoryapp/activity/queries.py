@@ -1,20 +1,59 @@
 """Reads of the activity log; every one starts from the user."""
 
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import QuerySet, Sum
 
 from memoryapp.activity.models import Entry, Reading
 
+ORDER = ("-recorded_at", "-id")
 
-def entries(user_id: UUID) -> QuerySet[Entry]:
-    """Newest first by ``("-recorded_at", "-id")``; the caller pages."""
-    return Entry.objects.filter(user_id=user_id)
+
+@dataclass(frozen=True, slots=True)
+class ReaderDay:
+    """``times``: memories given to the reader on that day, each as often as it was."""
+
+    reader: str
+    name: str
+    day: date
+    times: int
+
+
+def entries(
+    user_id: UUID,
+    *,
+    actor: str = "",
+    verb: str = "",
+    tier: str = "",
+    since: datetime | None = None,
+    before: datetime | None = None,
+) -> QuerySet[Entry]:
+    """Newest first by ``ORDER``; the caller pages. What is empty does not filter."""
+    rows = Entry.objects.filter(user_id=user_id)
+    wanted = {
+        "actor": actor,
+        "verb": verb,
+        "tier": tier,
+        "recorded_at__gte": since,
+        "recorded_at__lt": before,
+    }
+    return rows.filter(**{name: value for name, value in wanted.items() if value})
 
 
 def entries_about(user_id: UUID, subject_id: UUID) -> QuerySet[Entry]:
-    return entries(user_id).filter(subject_id=subject_id).order_by("-recorded_at", "-id")
+    return entries(user_id).filter(subject_id=subject_id).order_by(*ORDER)
 
 
 def readings_of(user_id: UUID, memory_id: UUID) -> QuerySet[Reading]:
     return Reading.objects.filter(user_id=user_id, memory_id=memory_id).order_by("-day", "-last_at", "-id")
+
+
+def readers_by_day(user_id: UUID, *, days: int = 28, today: date) -> list[ReaderDay]:
+    """Of the last ``days`` days in UTC, today among them; by reader, oldest day first."""
+    rows = Reading.objects.filter(
+        user_id=user_id, day__gt=today - timedelta(days=days), day__lte=today
+    ).order_by("reader", "reader_name", "day")
+    counted = rows.values_list("reader", "reader_name", "day").annotate(times=Sum("times"))
+    return [ReaderDay(*row) for row in counted]

@@ -1,7 +1,7 @@
 from django.contrib import admin
 
 from memoryapp.accounts.admin import RecordAdmin
-from memoryapp.context.models import ContextSnapshot, Use
+from memoryapp.context.models import ContextSnapshot, Exclusion, Use
 
 
 @admin.register(ContextSnapshot)
@@ -14,4 +14,11 @@ class ContextSnapshotAdmin(RecordAdmin):
 class UseAdmin(RecordAdmin):
     list_display = ("id", "user", "turn", "memory", "experience", "rank", "used_at")
     fields = ("user", "turn", "memory", "experience", "rank", "score", "used_at")
+    readonly_fields = fields
+
+
+@admin.register(Exclusion)
+class ExclusionAdmin(RecordAdmin):
+    list_display = ("id", "user", "turn", "item_id")
+    fields = ("user", "turn", "item_id")
     readonly_fields = fields

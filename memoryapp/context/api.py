@@ -10,13 +10,15 @@ from ninja import Field, Router, Schema
 from pydantic import AwareDatetime
 
 from memoryapp import rest
+from memoryapp.accounts import queries as accounts
 from memoryapp.accounts.auth import caller_id
+from memoryapp.acting import Actor, current
 from memoryapp.context import considered as verdicts
 from memoryapp.context import queries, recall
 from memoryapp.context.considered import Considered
 from memoryapp.context.preview import NextPrompt
 from memoryapp.errors import NotFoundError
-from memoryapp.longterm.api import MemoryOut, memory_out
+from memoryapp.longterm.api import MemoryOut, memory_out, note_reads
 from memoryapp.longterm.experience_api import ExperienceOut, experience_out
 from memoryapp.longterm.models import Memory
 from memoryapp.transcript import queries as transcript
@@ -139,12 +141,15 @@ class NextContextOut(Schema):
     recalled: list[RecalledOut] = []
 
 
-@router.post("/search", response={200: SearchOut, **rest.PROBLEMS})
+@router.post("/search", response={200: SearchOut, 409: rest.Problem, **rest.PROBLEMS})
 def search_memories(request: HttpRequest, body: SearchIn) -> dict[str, object]:
     """Facts, past messages and experiences that answer the query, best first, each with how it was found.
 
-    An empty list means that nothing is known about it.
+    An empty list means that nothing is known about it. A program is refused (409 ``memory_paused``) while its person
+    has paused the use of memory.
     """
+    if current().actor == Actor.PROGRAM:
+        accounts.require_memory_use(caller_id(request))
     found = recall.search(
         caller_id(request),
         body.query,
@@ -153,7 +158,9 @@ def search_memories(request: HttpRequest, body: SearchIn) -> dict[str, object]:
         include=body.include,
         as_of=body.as_of,
     )
-    return {"items": [_found(item) for item in found if item.included][: body.limit]}
+    given = [item for item in found if item.included][: body.limit]
+    note_reads(request, [item.memory for item in given if item.sort == "fact"])
+    return {"items": [_found(item) for item in given]}
 
 
 @turns_router.get("/{uuid:turn_id}/context", response={200: ContextOut, **rest.PROBLEMS})

@@ -31,6 +31,7 @@ from memoryapp.policies.routing import ByKey, Listing, Order, Route
 from memoryapp.transcript import passages as said
 from memoryapp.transcript import queries as transcript
 from memoryapp.transcript.queries import InPrompt, PastMessage
+from memoryapp.tuning import queries as tuning
 
 LESSONS_SHOWN = 10  # in the trace
 # Of what was looked up: the highest score that something found could have.
@@ -148,7 +149,7 @@ def _without_vectors(rows: MemoryQuerySet) -> MemoryQuerySet:
 
 
 def _fact(memory: Memory, *, cosine: float, overlap: float, confidence: float, now: datetime) -> Considered:
-    is_relevant = confidence >= get_conf().recall_min_confidence
+    is_relevant = confidence >= tuning.conf().recall_min_confidence
     return Considered(
         memory,
         _arms(cosine, overlap),
@@ -226,7 +227,7 @@ def _turn(
     found = Considered(
         message, _arms(cosine, overlap), confidence, score, included=True, reason=verdicts.RELEVANT
     )
-    if confidence < get_conf().recall_min_confidence:
+    if confidence < tuning.conf().recall_min_confidence:
         return verdicts.left_out(found, verdicts.BELOW_CUTOFF)
     if not message.speaker and _asks_only(message.text, asked.text):
         return verdicts.left_out(found, verdicts.ONLY_A_QUESTION)

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from memoryapp.conf import get_conf
-from memoryapp.context import queries, sections
+from memoryapp.context import queries, sections, uses
 from memoryapp.context.models import ContextSnapshot
 from memoryapp.context.recall import Recall, prompt_items, trace
 from memoryapp.context.run_window import fitted, holds_thinking, retold
@@ -26,6 +25,7 @@ from memoryapp.transcript import queries as transcript
 from memoryapp.transcript.models import Conversation, PinnedLine, Summary, Turn
 from memoryapp.transcript.operations import MessageTooLongError
 from memoryapp.transcript.queries import SpokenTurn
+from memoryapp.tuning import queries as tuning
 
 MESSAGE_MARGIN_TOKENS = 200  # fences and roles around a user message
 TURN_MARGIN_TOKENS = 20  # roles of a turn, and the remark under a reply that was cut off
@@ -238,7 +238,7 @@ def require_fitting(
     tokens = estimate_text(text)
     if tokens <= SMALL_MESSAGE_TOKENS:
         return
-    conf = get_conf()
+    conf = tuning.conf()
     ratio = queries.learned_ratio(conf.chat_model)
     limits = chat_limits()
     budget = _budget(limits, tools=tools, ratio=ratio, shrunk_to=1.0)
@@ -260,12 +260,12 @@ def require_fitting(
 
 def recall_tokens(limits: ModelLimits) -> int:
     """What recalled memories may take of this window."""
-    return min(get_conf().recall_max_tokens, limits.window_tokens // SMALL_SHARE)
+    return min(tuning.conf().recall_max_tokens, limits.window_tokens // SMALL_SHARE)
 
 
 def standing_tokens(limits: ModelLimits) -> int:
     """What memories that are always used may take of this window."""
-    return min(get_conf().standing_max_tokens, limits.window_tokens // (2 * SMALL_SHARE))
+    return min(tuning.conf().standing_max_tokens, limits.window_tokens // (2 * SMALL_SHARE))
 
 
 def record_snapshot(
@@ -299,8 +299,10 @@ def record_snapshot(
         chain=chain,
         cut_turns=window.cut_turns,
     )
-    # One statement on the way to the model, where every one is waited for.
+    # One statement on the way to the model, where every one is waited for; with the first call one more.
     ContextSnapshot.objects.bulk_create([snapshot], ignore_conflicts=True)
+    if call == 1:
+        uses.note_recalled(turn, recall)
     return chain
 
 
@@ -323,7 +325,7 @@ def note_reported_tokens(turn_id: UUID, *, attempt: int, call: int, input_tokens
 def _budget(
     limits: ModelLimits, *, tools: tuple[ToolDefinition, ...], ratio: float, shrunk_to: float
 ) -> Budget:
-    conf = get_conf()
+    conf = tuning.conf()
     fixed = estimate_text(sections.SYSTEM) + estimate_tools(tools)
     return share_out(
         replace(limits, window_tokens=int(limits.window_tokens * shrunk_to)),

@@ -92,3 +92,21 @@ class Use(models.Model):
 
     def __str__(self) -> str:
         return f"use {self.id}"
+
+
+class Exclusion(models.Model):
+    """That a reply is made without something: its person asked for an answer without it."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    turn = models.ForeignKey("transcript.Turn", on_delete=models.CASCADE, related_name="+")
+    # A memory, an experience or a past message; what has been forgotten since needs no excluding.
+    item_id = models.UUIDField()
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["user", "turn", "item_id"], name="exclusion_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"exclusion {self.id}"

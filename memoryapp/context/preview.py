@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from memoryapp.conf import get_conf
 from memoryapp.context import sections
 from memoryapp.context.assembly import ContextWindow, open_window
 from memoryapp.llm.base import ToolDefinition
 from memoryapp.llm.registry import chat_limits
 from memoryapp.transcript.models import Conversation
+from memoryapp.tuning import queries as tuning
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class NextPrompt:
 
 def next_prompt(conversation: Conversation, *, tools: tuple[ToolDefinition, ...]) -> NextPrompt:
     """The prompt as it stands. ``tools``: those of the conversation, which are part of it."""
-    conf = get_conf()
+    conf = tuning.conf()
     model, shares = conf.chat_model, conf.for_model(conf.chat_model)
     window = open_window(
         conversation,

@@ -6,13 +6,12 @@ turns, experiences. Their candidates stand in one list by one scale, and one cut
 
 import logging
 import re
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Collection, Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal, get_args
 from uuid import UUID
 
-from memoryapp.conf import get_conf
 from memoryapp.context import arms, standing
 from memoryapp.context import considered as verdicts
 from memoryapp.context.arms import Asked
@@ -30,6 +29,7 @@ from memoryapp.policies.routing import route
 from memoryapp.policies.trust import Origin, weakest
 from memoryapp.transcript import queries as transcript
 from memoryapp.transcript.queries import InPrompt
+from memoryapp.tuning import queries as tuning
 
 logger = logging.getLogger(__name__)
 
@@ -81,20 +81,23 @@ def recall(
     max_tokens: int | None = None,
     standing_max_tokens: int | None = None,
     in_prompt: InPrompt | None = None,
+    without: Collection[UUID] = (),
 ) -> Recall:
     """What goes into a prompt: the facts always used, then what the question calls for, each within its token budget.
 
     What is always used never takes the place of an answer; what of it finds no room competes as an answer.
     ``in_prompt``: what of the conversation stands in the prompt word for word, and is not recalled into it. Without an
-    embedder the words decide alone. Nothing above the cutoff is an answer too.
+    embedder the words decide alone. Nothing above the cutoff is an answer too. ``without``: ids of what is passed over.
     """
-    conf = get_conf()
+    conf = tuning.conf()
     include = FACTS_ALONE if is_trivial(question) else ARMS
-    found = _found(user_id, question, now=now, limit=SHOWN, include=include, in_prompt=in_prompt)
+    found = _found(
+        user_id, question, now=now, limit=SHOWN, include=include, in_prompt=in_prompt, without=without
+    )
     always = standing.facts(
         user_id,
         max_tokens=conf.standing_max_tokens if standing_max_tokens is None else standing_max_tokens,
-        leave_out={item.what.id for item in found if not item.arms},  # what was looked up
+        leave_out={item.what.id for item in found if not item.arms} | set(without),  # what was looked up
     )
     called_for = {item.what.id: item for item in found if item.included}
     given = [_as_called_for(item, called_for.get(item.what.id)) for item in always if item.included]
@@ -136,12 +139,13 @@ def search(
     as_of: datetime | None = None,
     participants: Sequence[str] = (),
     in_prompt: InPrompt | None = None,
+    without: Collection[UUID] = (),
 ) -> Sequence[Considered]:
     """The best ``limit`` candidates of all arms, best first, each judged against the cutoff.
 
     ``as_of``: what was known at that moment. ``participants``: names of the people whose conversations are searched,
     where they are not the user and the assistant; a question about one of them is asked as they would ask it.
-    ``in_prompt``: what the asker has in front of it already.
+    ``in_prompt``: what the asker has in front of it already. ``without``: ids of what is passed over.
     """
     found = _found(
         user_id,
@@ -152,6 +156,7 @@ def search(
         as_of=as_of,
         participants=participants,
         in_prompt=in_prompt,
+        without=without,
     )
     return _each_once(user_id, found, question)[:limit]
 
@@ -194,11 +199,12 @@ def _found(
     as_of: datetime | None = None,
     participants: Sequence[str] = (),
     in_prompt: InPrompt | None = None,
+    without: Collection[UUID] = (),
 ) -> list[Considered]:
     """What a look-up answers, else the best candidates of the arms, best first."""
     text = _UNSEARCHABLE.sub(" ", question[:QUERY_MAX_CHARS])
     way = route(text) if "facts" in include and as_of is None else None
-    if way and (answer := arms.looked_up(user_id, way, now=now)):
+    if way and (answer := _but(without, arms.looked_up(user_id, way, now=now))):
         return answer
     holdings = longterm.holdings(user_id)
     has_facts = "facts" in include and (holdings.memories or as_of is not None)
@@ -213,7 +219,11 @@ def _found(
         *(arms.experiences(user_id, asked, now=now) if has_lessons else ()),
     ]
     # Stable: turns of one score stay in the order of their arm.
-    return sorted(found, key=lambda item: -item.score)
+    return sorted(_but(without, found), key=lambda item: -item.score)
+
+
+def _but(without: Collection[UUID], found: Iterable[Considered]) -> list[Considered]:
+    return [item for item in found if item.what.id not in without]
 
 
 def _asked(text: str, participants: Sequence[str]) -> Asked:

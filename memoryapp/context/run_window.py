@@ -413,13 +413,17 @@ def _noted(steps: Steps, *, chars: int = LINES_CHARS, results: Sequence[Outcome]
 
 
 def _listed(outcomes: Sequence[Outcome], chars: int) -> tuple[Counter[str], int]:
-    """Equal lines together, as many as fit in all; and the characters that are left, none once a line had no room."""
+    """Equal lines together, as many as fit in all; and the characters that are left, none once a line had no room.
+
+    Counted as they are written: in JSON a control character takes six, and each line its quotes and a comma.
+    """
     listed: Counter[str] = Counter()
     for line, count in Counter(outcome.line for outcome in outcomes).items():
-        if len(line) > chars:
+        taken = len(as_data(_counted(Counter({line: count}))))
+        if taken > chars:
             return listed, 0
         listed[line] = count
-        chars -= len(line)
+        chars -= taken
     return listed, chars
 
 

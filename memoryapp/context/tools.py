@@ -5,6 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from memoryapp.accounts import queries as accounts
 from memoryapp.context import recall
 from memoryapp.llm.base import ToolDefinition
 from memoryapp.tooling.base import Arguments, Tool, ToolContext, ToolOutput
@@ -34,17 +35,27 @@ _DEFINITION = ToolDefinition(
 
 
 def run_recall(arguments: RecallArguments, context: ToolContext) -> ToolOutput:
-    """``memories``: as they stand in a prompt; the origin is the weakest among them."""
+    """``memories``: as they stand in a prompt; the origin is the weakest among them.
+
+    Raises ``MemoryPausedError``, when its person paused memory after the run began.
+    """
+    accounts.require_memory_use(context.user_id)
     found = recall.search(
         context.user_id,
         arguments.query,
         now=context.now,
         limit=recall.SHOWN,
         in_prompt=transcript.in_prompt(context.user_id, context.conversation_id),
+        without=context.without,
     )
     relevant = recall.Recall([item for item in found if item.included][:MAX_ITEMS])
     content = json.dumps({"memories": recall.prompt_items(relevant)}, ensure_ascii=False)
-    return ToolOutput(content, origin=relevant.taint, done=f"recalled: {arguments.query}")
+    return ToolOutput(
+        content,
+        origin=relevant.taint,
+        done=f"recalled: {arguments.query}",
+        given=[item.what.id for item in relevant.included if item.sort != "turn"],
+    )
 
 
 RECALL = Tool(_DEFINITION, RecallArguments, run_recall, timeout_s=None)

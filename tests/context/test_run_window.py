@@ -5,7 +5,7 @@ import itertools
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from memoryapp.context.run_window import compress_results, drop_rounds, fitted, holds_thinking, retold
@@ -84,6 +84,19 @@ def before_calls(draw, *, may_think: bool):
     return draw(st.sampled_from([(), (Text(""),), (Text("I will look."),), *(thoughts if may_think else ())]))
 
 
+def failing_with_controls(rounds: int) -> list[ModelMessage]:
+    """Parallel calls, of which one fails with characters that take six each in JSON."""
+    run = [ModelMessage("user", (Text("Find it.!"),))]
+    for number in range(rounds):
+        calls = [ToolUse(f"toolu_{number}_{place}", "recall", {"q": ""}) for place in range(2)]
+        results = (
+            ToolResult(calls[0].id, ""),
+            ToolResult(calls[1].id, chr(number + 1) * 200, is_error=True),
+        )
+        run += [ModelMessage("assistant", tuple(calls)), ModelMessage("user", results)]
+    return run
+
+
 def fitted_to(run, allowance: int):
     return fitted(run, allowance_tokens=allowance, measure=estimate_message)
 
@@ -131,6 +144,7 @@ def test_what_is_sent_keeps_every_rule_of_the_api(run, keep, allowance):
 
 @some
 @given(runs(), allowances)
+@example(failing_with_controls(6), 7)
 def test_it_fits_or_nothing_is_left_that_could_go(run, allowance):
     changed = fitted_to(run, allowance)
 
