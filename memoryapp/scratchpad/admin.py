@@ -1,7 +1,7 @@
 from django.contrib import admin
 
 from memoryapp.accounts.admin import RecordAdmin
-from memoryapp.scratchpad.models import Approval, Checkpoint, Grant, Run, Step
+from memoryapp.scratchpad.models import Approval, Checkpoint, Grant, PadEdit, Run, Step
 
 
 @admin.register(Run)
@@ -24,6 +24,13 @@ class CheckpointAdmin(RecordAdmin):
     list_display = ("id", "user", "run", "number", "created_at")
     exclude = ("delta",)
     readonly_fields = ("user", "run", "number")
+
+
+@admin.register(PadEdit)
+class PadEditAdmin(RecordAdmin):
+    list_display = ("id", "user", "run", "number", "op", "created_at", "applied_at")
+    exclude = ("target", "text")
+    readonly_fields = ("user", "run", "number", "op")
 
 
 @admin.register(Approval)

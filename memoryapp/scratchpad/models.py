@@ -7,6 +7,8 @@ from django.db import models
 from django.db.models import Q
 from uuid6 import uuid7
 
+from memoryapp.scratchpad.pad import Op
+
 
 class Run(models.Model):
     """The work on one turn. A retried or resumed turn goes on with the same run."""
@@ -46,6 +48,9 @@ class Run(models.Model):
     judged_from = models.PositiveIntegerField(default=0)
     started_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)
+    # Its person wants the record longer than the rule keeps it: until then, or for ever.
+    kept_until = models.DateTimeField(null=True, blank=True)
+    is_kept = models.BooleanField(default=False)
 
     class Meta:
         constraints: ClassVar = [
@@ -127,6 +132,38 @@ class Checkpoint(models.Model):
 
     def __str__(self) -> str:
         return f"checkpoint {self.number} of run {self.run_id}"
+
+
+class PadEdit(models.Model):
+    """What a person did to the pad of a run that goes on.
+
+    Rows of their own: the worker that has the run writes the pad, and would write over them. It takes them up before
+    its next model call (``edits.take_up``).
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="pad_edits")
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="edits")
+    number = models.PositiveIntegerField()
+    op = models.CharField(max_length=16, choices=[(op.value, op.value.replace("_", " ")) for op in Op])
+    # The entry as the pad had it: a fact's key, a line, a call.
+    target = models.TextField(blank=True)
+    text = models.TextField(blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    applied_at = models.DateTimeField(null=True, blank=True)  # since when it is in the run's own pad
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["user", "run", "number"], name="pad_edit_number_unique"),
+            models.CheckConstraint(condition=Q(op__in=[op.value for op in Op]), name="pad_edit_op_known"),
+        ]
+        indexes: ClassVar = [
+            # What a worker looks for before each model call: nearly always nothing.
+            models.Index(fields=["run"], condition=Q(applied_at=None), name="pad_edit_waiting"),
+        ]
+
+    def __str__(self) -> str:
+        return f"edit {self.number} of the pad of run {self.run_id}"
 
 
 class Approval(models.Model):

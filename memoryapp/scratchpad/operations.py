@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from datetime import timedelta
 from functools import partial
 from typing import Any, Protocol
 from uuid import UUID
@@ -13,13 +12,14 @@ from django.db.models import Exists, F, Max, OuterRef, QuerySet
 from django.db.models.functions import Now
 
 from memoryapp.accounts.models import User
-from memoryapp.errors import MemoryAppError, NotFoundError
+from memoryapp.errors import MemoryAppError
 from memoryapp.llm.base import Usage
 from memoryapp.policies.limits import Limits
 from memoryapp.policies.trust import Origin
 from memoryapp.scratchpad import queries
-from memoryapp.scratchpad.models import Approval, Checkpoint, Run, Step
+from memoryapp.scratchpad.models import Approval, Checkpoint, PadEdit, Run, Step
 from memoryapp.scratchpad.pad import Pad
+from memoryapp.tuning import operations as tuning
 
 OBSERVATION_MAX_CHARS = 200_000  # of one result: a long page; beyond it nobody reads on
 
@@ -204,6 +204,7 @@ def checkpoint(
             Checkpoint.objects.create(
                 user_id=run.user_id, run=run, number=number, delta=list(delta), taint=taint
             )
+            _count(run.user_id, spending)
         else:
             fence(run, attempt)
 
@@ -254,14 +255,16 @@ def close_run(
         Approval.objects.filter(run__in=ended, status=Approval.Status.PENDING).update(
             status=Approval.Status.EXPIRED, decided_at=Now()
         )
-        ended.update(attempt=attempt, status=status, finished_at=Now(), **spending.updates)
+        owners = list(ended.values_list("user_id", flat=True))
+        if ended.update(attempt=attempt, status=status, finished_at=Now(), **spending.updates):
+            _count(owners[0], spending)
         run.exclude(memory_epoch__in=epochs).exclude(status=Run.Status.RUNNING).delete()
 
 
-def delete_run(user_id: UUID, run_id: UUID) -> None:
-    deleted, _ = Run.objects.filter(user_id=user_id, id=run_id).exclude(status=Run.Status.RUNNING).delete()
-    if not deleted:
-        raise NotFoundError("There is no such run, or it is still running.")
+def _count(user_id: UUID, spending: Spending) -> None:
+    """For the day's budget, which outlives the run."""
+    if spending.usage:
+        tuning.spend(user_id, spending.usage)
 
 
 def drop_records(user_id: UUID, run_ids: Iterable[UUID]) -> None:
@@ -281,18 +284,10 @@ def empty_idle(user_id: UUID, run_ids: Iterable[UUID], *, forgotten: Iterable[st
     locked = list(runs.order_by("id").select_for_update(no_key=True).values_list("id", flat=True))
     idle = Run.objects.filter(id__in=locked, turn__status__in=("queued", "waiting"))
     idle.filter(queries.holding(forgotten, "goal")).update(goal="")
+    PadEdit.objects.filter(user_id=user_id, run__in=idle).delete()
     for run in idle:
         _drop_notes(run)
     return [run.turn_id for run in idle]
-
-
-def drop_old_records(*, older_than_days: int) -> int:
-    """Delete the records of runs that ended longer ago (the database's clock); returns how many runs."""
-    with transaction.atomic(durable=True):
-        old = Run.objects.filter(finished_at__lte=Now() - timedelta(days=older_than_days))
-        count = old.count()
-        old.delete()
-    return count
 
 
 def fence(run: Run, attempt: int) -> None:
@@ -343,12 +338,18 @@ def _next_number(run: Run) -> int:
 
 
 def _start_over(run: Run, *, epoch: int) -> None:
+    """What its person did to the pad is for the new beginning, unless they have forgotten something since."""
+    edits = PadEdit.objects.filter(user_id=run.user_id, run=run)
+    if run.memory_epoch == epoch:
+        edits.update(applied_at=None)
+    else:
+        edits.delete()
     _drop_notes(run)
     Run.objects.filter(id=run.id).update(memory_epoch=epoch, judged_from=0, model_failures=0)
 
 
 def _drop_notes(run: Run) -> None:
-    """All but the goal."""
+    """All but the goal and what its person did to the pad."""
     for noted in (Step, Checkpoint, Approval):
         noted.objects.filter(user_id=run.user_id, run=run).delete()
     Run.objects.filter(id=run.id).update(pad=Pad(goal=run.goal).to_json())

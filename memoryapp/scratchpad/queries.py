@@ -1,32 +1,53 @@
 """Reads of the scratchpad; every one starts from the user."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, TextField
-from django.db.models.functions import Cast, Now
+from django.db.models import Count, Exists, F, IntegerField, OuterRef, Q, QuerySet, Subquery, TextField
+from django.db.models.functions import Cast, Coalesce, Now
 
 from memoryapp.errors import NotFoundError
-from memoryapp.scratchpad.models import Approval, Checkpoint, Grant, Run, Step
+from memoryapp.policies.verbatim import Wanted
+from memoryapp.scratchpad.models import Approval, Checkpoint, Grant, PadEdit, Run, Step
 
+MANY_TEXTS = (
+    40  # are looked for here and not by the database: a pattern of each, for each row, would take minutes
+)
 PATTERNS_AT_ONCE = 20  # one reading finds any of them, but a pattern without end cannot be compiled
 _BLANKS = r"(?:\s|\\+[nrtvf]|\\+u00(?:0[9a-d]|20|a0))+"
 
 
 def runs(user_id: UUID) -> QuerySet[Run]:
     """Newest first, with ``step_count``."""
+    # Counted for the rows that are shown, not over all of them before they are cut.
+    counted = Step.objects.filter(run=OuterRef("pk")).order_by().values("run").annotate(n=Count("id"))
     return (
-        Run.objects.filter(user_id=user_id, turn__conversation__deleted_at=None)
+        Run.objects.filter(user_id=user_id, turn__conversation__deleted_at=None, turn__deleted_at=None)
         .select_related("turn__conversation")
-        .annotate(step_count=Count("steps"))
+        .annotate(step_count=Coalesce(Subquery(counted.values("n"), output_field=IntegerField()), 0))
         .order_by("-started_at", "-id")
     )
 
 
 def run_of_turn(user_id: UUID, turn_id: UUID) -> Run | None:
-    of_turn = Run.objects.filter(user_id=user_id, turn_id=turn_id, turn__conversation__deleted_at=None)
+    of_turn = Run.objects.filter(
+        user_id=user_id, turn_id=turn_id, turn__conversation__deleted_at=None, turn__deleted_at=None
+    )
     return of_turn.first()
+
+
+def recorded(user_id: UUID, ids: Iterable[UUID]) -> set[UUID]:
+    """Those of these runs whose record is still there."""
+    rows = Run.objects.filter(user_id=user_id, id__in=list(ids), turn__conversation__deleted_at=None)
+    return set(rows.values_list("id", flat=True))
+
+
+def counts_of_people(user_ids: Collection[UUID]) -> dict[UUID, int]:
+    """How many runs are on record, by person; who has none is absent."""
+    rows = Run.objects.filter(user_id__in=user_ids).order_by()
+    return dict(rows.values_list("user_id").annotate(n=Count("id")))
 
 
 def run_ids_of_turns(user_id: UUID, turn_ids: Iterable[UUID]) -> dict[UUID, UUID]:
@@ -57,7 +78,10 @@ def approvals(user_id: UUID, turn_ids: Iterable[UUID]) -> QuerySet[Approval]:
     """What a person was asked in these turns, in that order."""
     return (
         Approval.objects.filter(
-            user_id=user_id, run__turn_id__in=turn_ids, run__turn__conversation__deleted_at=None
+            user_id=user_id,
+            run__turn_id__in=turn_ids,
+            run__turn__conversation__deleted_at=None,
+            run__turn__deleted_at=None,
         )
         .select_related("run__turn")
         .order_by("created_at", "id")
@@ -103,13 +127,27 @@ def checkpoints(run: Run) -> Sequence[Checkpoint]:
     return list(Checkpoint.objects.filter(user_id=run.user_id, run=run).order_by("number", "id"))
 
 
+def edits(user_id: UUID, run_id: UUID) -> list[PadEdit]:
+    """What its person did to the pad, in that order."""
+    return list(PadEdit.objects.filter(user_id=user_id, run_id=run_id).order_by("number", "id"))
+
+
+def waiting_edits(run: Run) -> list[PadEdit]:
+    """Those that no worker has taken up yet, in order."""
+    waiting = PadEdit.objects.filter(user_id=run.user_id, run=run, applied_at=None)
+    return list(waiting.order_by("number", "id"))
+
+
 def runs_holding(user_id: UUID, texts: Iterable[str]) -> QuerySet[Run]:
     """Runs whose record has one of these texts in it, whatever its case and however often it was written as JSON."""
     texts = frozenset(texts)
+    if len(texts) > MANY_TEXTS:
+        return Run.objects.filter(user_id=user_id, id__in=_read_through(user_id, Wanted(texts)))
     of_run = {"user_id": user_id, "run": OuterRef("id")}
     steps = Step.objects.filter(**of_run).annotate(asked=Cast("arguments", TextField()))
     deltas = Checkpoint.objects.filter(**of_run).annotate(added=Cast("delta", TextField()))
     questions = Approval.objects.filter(**of_run).annotate(asked=Cast("arguments", TextField()))
+    edited = PadEdit.objects.filter(**of_run)
     return (
         Run.objects.filter(user_id=user_id)
         .annotate(noted=Cast("pad", TextField()))
@@ -118,8 +156,28 @@ def runs_holding(user_id: UUID, texts: Iterable[str]) -> QuerySet[Run]:
             | Exists(steps.filter(holding(texts, "asked", "observation", "brief", "error")))
             | Exists(deltas.filter(holding(texts, "added")))
             | Exists(questions.filter(holding(texts, "asked", "why", "touches", "reason")))
+            | Exists(edited.filter(holding(texts, "target", "text")))
         )
     )
+
+
+def _read_through(user_id: UUID, wanted: Wanted) -> set[UUID]:
+    """The runs whose record has them in it: for hundreds of texts, which no pattern holds."""
+    records: list[tuple[QuerySet[Any], str, tuple[str, ...]]] = [
+        (Run.objects.all(), "id", ("goal", "pad")),
+        (Step.objects.all(), "run_id", ("arguments", "observation", "brief", "error")),
+        (Checkpoint.objects.all(), "run_id", ("delta",)),
+        (Approval.objects.all(), "run_id", ("arguments", "why", "touches", "reason")),
+        (PadEdit.objects.all(), "run_id", ("target", "text")),
+    ]
+    found: set[UUID] = set()
+    for rows, run, columns in records:
+        read = rows.filter(user_id=user_id).exclude(**{f"{run}__in": found})
+        texts = read.values_list(run, *(Cast(column, TextField()) for column in columns))
+        for run_id, *parts in texts.iterator(chunk_size=200):
+            if run_id not in found and wanted.is_in("\n".join(parts)):
+                found.add(run_id)
+    return found
 
 
 def holding(texts: Iterable[str], *columns: str) -> Q:
@@ -134,7 +192,9 @@ def holding(texts: Iterable[str], *columns: str) -> Q:
 
 
 def count(user_id: UUID) -> int:
-    return Run.objects.filter(user_id=user_id, turn__conversation__deleted_at=None).count()
+    return Run.objects.filter(
+        user_id=user_id, turn__conversation__deleted_at=None, turn__deleted_at=None
+    ).count()
 
 
 def _pattern(text: str) -> str:

@@ -8,12 +8,14 @@ from itertools import pairwise
 from uuid import UUID
 
 from django.contrib.postgres.expressions import ArraySubquery
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet, TextField
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery, TextField
 from django.db.models.functions import Cast, JSONObject, Left, Length
 
 from memoryapp.errors import NotFoundError
+from memoryapp.scratchpad import pad as pads
 from memoryapp.scratchpad import queries
-from memoryapp.scratchpad.models import Approval, Checkpoint, Run, Step
+from memoryapp.scratchpad.models import Approval, Checkpoint, PadEdit, Run, Step
+from memoryapp.scratchpad.pad import TAG, Pad
 
 
 class Work(StrEnum):
@@ -59,7 +61,7 @@ class Recorded:
 
 
 def recorded_run(user_id: UUID, run_id: UUID) -> Run:
-    """The run in one statement: its turn and conversation, ``step_count``, ``open_step_count``, ``is_asking``.
+    """The run in one statement: its turn and conversation, counts of steps, of open ones and of edits, ``is_asking``.
 
     ``kept``: its checkpoints as {"number", "taint", "chars", "at"}, without what is in them.
     """
@@ -77,6 +79,9 @@ def recorded_run(user_id: UUID, run_id: UUID) -> Run:
         queries.runs(user_id)
         .annotate(
             open_step_count=Count("steps", filter=Q(steps__status=Step.Status.RUNNING)),
+            edit_count=Subquery(
+                PadEdit.objects.filter(**of_run).order_by().values("run").annotate(n=Count("id")).values("n")
+            ),
             is_asking=Exists(Approval.objects.filter(**of_run, status=Approval.Status.PENDING)),
             kept=ArraySubquery(kept),
         )
@@ -95,6 +100,18 @@ def steps(run: Run, *, first_chars: int) -> QuerySet[Step]:
         .annotate(observation_start=Left("observation", first_chars), observation_chars=Length("observation"))
         .defer("observation")
     )
+
+
+def pad_after(run: Run, step: Step) -> Pad | None:
+    """The scratchpad as the model read it after the round of this step; None when it had read none by then."""
+    until = Checkpoint.objects.filter(user_id=run.user_id, run=run, number__lte=step.round)
+    written = until.annotate(written=Cast("delta", TextField())).filter(written__contains=f"<{TAG}>")
+    for checkpoint in written.order_by("-number", "-id"):
+        texts = [block.get("text", "") for message in checkpoint.delta for block in message.get("blocks", [])]
+        found = next(filter(None, map(pads.read, reversed(texts))), None)
+        if found:
+            return found
+    return None
 
 
 def step_outlines(user_id: UUID, run_ids: Sequence[UUID]) -> dict[UUID, list[tuple[str, int]]]:

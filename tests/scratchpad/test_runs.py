@@ -10,10 +10,11 @@ from memoryapp.errors import NotFoundError
 from memoryapp.llm.base import Usage
 from memoryapp.policies.limits import Limits
 from memoryapp.scratchpad import operations as scratchpad
-from memoryapp.scratchpad import queries, timeline
+from memoryapp.scratchpad import queries, records, timeline
 from memoryapp.scratchpad.models import Checkpoint, Run, Step
 from memoryapp.scratchpad.operations import FencedOffError, Spending, StepRecord
 from memoryapp.scratchpad.pad import Pad, from_json
+from memoryapp.scratchpad.records import Keeping
 from memoryapp.transcript import conversations
 from tests.turns import COMMITTED, at_once, post
 
@@ -238,10 +239,11 @@ def test_bob_reads_and_deletes_nothing_of_alices_runs(alice, bob):
     record(run, "a")
     scratchpad.close_run(run.turn_id, attempt=1, status=Run.Status.COMPLETED)
 
-    for call in (timeline.recorded_run, scratchpad.delete_run):
-        for run_id in (run.id, uuid4()):
-            with pytest.raises(NotFoundError):
-                call(bob.id, run_id)
+    for run_id in (run.id, uuid4()):
+        with pytest.raises(NotFoundError):
+            timeline.recorded_run(bob.id, run_id)
+    assert records.delete(bob.id, [run.id]) == 0
+    assert records.keep(bob.id, [run.id], Keeping.FOR_EVER, rule_days=1, now=timezone.now()) == 0
     assert list(queries.runs(bob.id)) == list(queries.steps_of_turns(bob.id, [run.turn_id])) == []
     assert queries.run_of_turn(bob.id, run.turn_id) is None
     assert queries.run_ids_of_turns(bob.id, [run.turn_id]) == {}
@@ -250,13 +252,12 @@ def test_bob_reads_and_deletes_nothing_of_alices_runs(alice, bob):
 
 def test_a_record_can_be_deleted_once_the_run_is_over(alice):
     run = open_run(alice)
-    with pytest.raises(NotFoundError, match="still running"):
-        scratchpad.delete_run(alice.id, run.id)
+    while_running = records.delete(alice.id, [run.id])
     scratchpad.close_run(run.turn_id, attempt=1, status=Run.Status.FAILED)
 
-    scratchpad.delete_run(alice.id, run.id)
+    afterwards = records.delete(alice.id, [run.id])
 
-    assert queries.count(alice.id) == 0
+    assert (while_running, afterwards, queries.count(alice.id)) == (0, 1, 0)
 
 
 def test_records_older_than_their_time_are_dropped_and_running_ones_never(alice):
@@ -267,7 +268,7 @@ def test_records_older_than_their_time_are_dropped_and_running_ones_never(alice)
         Run.objects.filter(id=run.id).update(finished_at=timezone.now() - timedelta(days=days))
     Run.objects.filter(id=running.id).update(started_at=timezone.now() - timedelta(days=9))
 
-    assert scratchpad.drop_old_records(older_than_days=1) == 1
+    assert records.drop_old(older_than_days=1) == 1
     assert set(Run.objects.values_list("id", flat=True)) == {young.id, running.id}
     assert Step.objects.count() == 1
 

@@ -1,0 +1,106 @@
+"""How long the records of runs stay: by the rule, longer for a person who wants them, and gone on request."""
+
+from collections.abc import Collection
+from datetime import datetime, timedelta
+from enum import StrEnum
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Now
+
+from memoryapp.activity import operations as activity
+from memoryapp.activity.models import Tier, Verb
+from memoryapp.scratchpad import listing
+from memoryapp.scratchpad.models import Run
+
+MORE_DAYS = 7
+
+
+class Keeping(StrEnum):
+    """For how long a person wants a record."""
+
+    LONGER = "longer"  # a week more than now
+    FOR_EVER = "for_ever"
+    BY_RULE = "by_rule"
+
+
+def keep(
+    user_id: UUID, run_ids: Collection[UUID], keeping: Keeping, *, rule_days: int | None, now: datetime
+) -> int:
+    """Say for how long these records stay; how many of them there are. ``rule_days``: as for ``goes_at``."""
+    with transaction.atomic(durable=True):
+        runs = list(_of_person(user_id, run_ids).select_for_update(of=("self",), no_key=True))
+        for run in runs:
+            _set(run, keeping, rule_days=rule_days, now=now)
+        Run.objects.bulk_update(runs, ["kept_until", "is_kept"])
+        if runs:
+            activity.note(
+                user_id,
+                Verb.LIFETIME,
+                tier=Tier.SCRATCHPAD,
+                subject_id=runs[0].id if len(runs) == 1 else None,
+                rows=len(runs),
+                detail=keeping,
+            )
+    return len(runs)
+
+
+def goes_at(run: Run, *, rule_days: int | None) -> datetime | None:
+    """When the record goes; None when it stays, or when that is not known yet because the run goes on.
+
+    ``rule_days``: how long the rule keeps records after their runs ended; None for ever.
+    """
+    if run.is_kept or rule_days is None or run.finished_at is None:
+        return None
+    by_rule = run.finished_at + timedelta(days=rule_days)
+    return max(by_rule, run.kept_until) if run.kept_until else by_rule
+
+
+def delete(user_id: UUID, run_ids: Collection[UUID]) -> int:
+    """Delete the records of those of these runs that have ended; how many."""
+    with transaction.atomic(durable=True):
+        ended = listing.ended(_of_person(user_id, run_ids)).select_for_update(of=("self",))
+        found = [run.id for run in ended]
+        Run.objects.filter(user_id=user_id, id__in=found).delete()
+        if found:
+            activity.note(
+                user_id,
+                Verb.DELETED,
+                tier=Tier.SCRATCHPAD,
+                subject_id=found[0] if len(found) == 1 else None,
+                rows=len(found),
+            )
+    return len(found)
+
+
+def drop_old(*, older_than_days: int) -> int:
+    """Delete the records of runs that ended longer ago and that nobody keeps (the database's clock); how many."""
+    with transaction.atomic(durable=True):
+        old = _unkept(Run.objects.filter(finished_at__lte=Now() - timedelta(days=older_than_days)))
+        count = old.count()
+        old.delete()
+    return count
+
+
+def drop_unkept(user_id: UUID, turn_id: UUID) -> None:
+    """Delete the record of a turn that has ended, where records are not kept at all, unless its person keeps it."""
+    with transaction.atomic(durable=True):
+        _unkept(listing.ended(Run.objects.filter(user_id=user_id, turn_id=turn_id))).delete()
+
+
+def _set(run: Run, keeping: Keeping, *, rule_days: int | None, now: datetime) -> None:
+    stays_until = max(filter(None, [now, run.kept_until, goes_at(run, rule_days=rule_days)]))
+    run.is_kept = keeping == Keeping.FOR_EVER
+    run.kept_until = stays_until + timedelta(days=MORE_DAYS) if keeping == Keeping.LONGER else None
+
+
+def _of_person(user_id: UUID, run_ids: Collection[UUID]) -> QuerySet[Run]:
+    rows = Run.objects.filter(
+        user_id=user_id, id__in=run_ids, turn__conversation__deleted_at=None, turn__deleted_at=None
+    )
+    return rows.order_by("id")  # of two at once, each locks in this order
+
+
+def _unkept(runs: QuerySet[Run]) -> QuerySet[Run]:
+    return runs.filter(Q(kept_until=None) | Q(kept_until__lte=Now()), is_kept=False)
