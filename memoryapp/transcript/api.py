@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
+from typing import Literal
 from uuid import UUID
 
 from django.http import HttpRequest
@@ -11,7 +12,7 @@ from ninja import Field, Router, Schema, Status
 from memoryapp import rest
 from memoryapp.accounts.auth import caller, caller_id
 from memoryapp.nudges import SUMMARISE_AGAIN, SUMMARISE_NOW, nudge
-from memoryapp.transcript import conversations, queries, search, summaries
+from memoryapp.transcript import conversations, queries, retention, search, summaries
 from memoryapp.transcript.models import Conversation, Summary
 from memoryapp.transcript.snippets import Snippet
 
@@ -26,15 +27,22 @@ class ConversationIn(rest.Body):
 
 
 class ConversationPatch(rest.Body):
+    """``temporary``: only true; there is no way back. ``retention_days``: 0 for ever, null as the rule says."""
+
     title: str | None = Field(None, max_length=200)
     use_memory: bool | None = None
     save_memory: bool | None = None
     pinned: bool | None = None
     archived: bool | None = None
+    temporary: Literal[True] | None = None
+    retention_days: int | None = Field(None, ge=0, le=retention.LONGEST_DAYS)
 
 
 class ConversationOut(Schema):
-    """``title_source``: the first words, until the model or the user gives a title."""
+    """``title_source``: the first words, until the model or the user gives a title.
+
+    ``retention_days``: of its own. ``kept_until``: by whatever rule, unless more is said; null: for ever.
+    """
 
     id: UUID
     title: str
@@ -45,8 +53,14 @@ class ConversationOut(Schema):
     use_memory: bool
     save_memory: bool
     turns: int = Field(alias="last_seq")
+    retention_days: int | None
+    kept_until: datetime | None
     created_at: datetime
     updated_at: datetime
+
+    @staticmethod
+    def resolve_kept_until(conversation: Conversation) -> datetime | None:
+        return retention.kept_until(conversation)
 
     @staticmethod
     def resolve_pinned(conversation: Conversation) -> bool:
@@ -162,8 +176,9 @@ def get_conversation(request: HttpRequest, conversation_id: UUID) -> Conversatio
 
 @router.patch("/{uuid:conversation_id}", response={200: ConversationOut, **rest.PROBLEMS})
 def change_conversation(request: HttpRequest, conversation_id: UUID, body: ConversationPatch) -> Conversation:
-    return conversations.change_conversation(
-        caller_id(request),
+    user_id = caller_id(request)
+    changed = conversations.change_conversation(
+        user_id,
         conversation_id,
         title=body.title,
         use_memory=body.use_memory,
@@ -171,6 +186,9 @@ def change_conversation(request: HttpRequest, conversation_id: UUID, body: Conve
         is_pinned=body.pinned,
         is_archived=body.archived,
     )
+    if "retention_days" in body.model_fields_set:
+        changed = retention.keep_for(user_id, conversation_id, days=body.retention_days)
+    return retention.make_temporary(user_id, conversation_id) if body.temporary else changed
 
 
 @router.get("/{uuid:conversation_id}/summaries", response={200: SummaryList, **rest.PROBLEMS})

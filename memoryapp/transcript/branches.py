@@ -4,6 +4,7 @@ Nothing is destroyed: what leaves the shown branch stays stored, searchable and 
 conversation's row, as posting and compaction do, and none runs while a reply is being written.
 """
 
+from collections.abc import Callable
 from datetime import datetime
 from uuid import UUID
 
@@ -12,19 +13,25 @@ from django.db.models.functions import Now
 
 from memoryapp.accounts.models import User
 from memoryapp.errors import NotFoundError
-from memoryapp.transcript import operations, queries
+from memoryapp.transcript import operations, queries, tree
 from memoryapp.transcript.conversations import NotShownError, ReplyInProgressError
 from memoryapp.transcript.models import Conversation, Message, Turn
 
 
 def ask_anew(
-    user: User, turn_id: UUID, *, idempotency_key: str, now: datetime, text: str | None = None
+    user: User,
+    turn_id: UUID,
+    *,
+    idempotency_key: str,
+    now: datetime,
+    text: str | None = None,
+    also: Callable[[Turn], None] | None = None,
 ) -> tuple[Turn, bool]:
     """A sibling of the turn, queued in its place: with other words (an edit), or the same (another answer).
 
     Returns (sibling, whether it is new). What followed the turn stays on its own branch. The same words were said when
     they first were: what has been forgotten or replaced since is not said again. The same key again returns the same
-    sibling. Raises what ``post_turn`` raises, ``ReplyInProgressError``, ``NotShownError``.
+    sibling. ``also``: in the same transaction, what else there is to keep of it. Raises what ``post_turn`` raises, ``ReplyInProgressError``, ``NotShownError``.
     """
     turn = queries.get_turn(user.id, turn_id)
     asked = queries.user_message(turn)
@@ -35,12 +42,12 @@ def ask_anew(
         return known, False
     try:
         with transaction.atomic(durable=True):
-            _hold(user.id, turn.conversation_id)
+            hold(user.id, turn.conversation_id)
             known = operations.known_turn(user.id, idempotency_key, digest)
             if known:  # the same request, committed while this one waited for the row
                 return known, False
-            _require_quiet(turn.conversation_id)
-            _cut(user.id, turn_id)
+            require_quiet(turn.conversation_id)
+            cut(user.id, turn_id)
             sibling = operations.queue_turn(
                 user,
                 turn.conversation_id,
@@ -53,6 +60,8 @@ def ask_anew(
             if text is None:  # the same words teach what they taught, once
                 read_at = asked.extracted_at
                 Message.objects.filter(turn=sibling, role=Message.Role.USER).update(extracted_at=read_at)
+            if also:
+                also(sibling)
     except IntegrityError:
         known = operations.known_turn(user.id, idempotency_key, digest)
         if known is None:
@@ -68,10 +77,10 @@ def take_off(user_id: UUID, turn_id: UUID) -> Turn:
     """
     turn = queries.get_turn(user_id, turn_id)
     with transaction.atomic(durable=True):
-        _hold(user_id, turn.conversation_id)
+        hold(user_id, turn.conversation_id)
         if Turn.objects.filter(id=turn_id, is_current=True).exists():
-            _require_quiet(turn.conversation_id)
-            _cut(user_id, turn_id)
+            require_quiet(turn.conversation_id)
+            cut(user_id, turn_id)
     return queries.get_turn(user_id, turn_id)
 
 
@@ -79,17 +88,18 @@ def show_branch(user_id: UUID, turn_id: UUID) -> Turn:
     """Show the branch that leads to this turn, and on from it as it was last shown."""
     turn = queries.get_turn(user_id, turn_id)
     with transaction.atomic(durable=True):
-        _hold(user_id, turn.conversation_id)
-        _require_quiet(turn.conversation_id)
-        path = queries.branch_through(turn)
-        in_conversation = Turn.objects.filter(user_id=user_id, conversation_id=turn.conversation_id)
+        hold(user_id, turn.conversation_id)
+        require_quiet(turn.conversation_id)
+        path = tree.branch_through(turn)
+        in_conversation = Turn.everything.filter(user_id=user_id, conversation_id=turn.conversation_id)
         in_conversation.filter(is_current=True).exclude(id__in=path).update(is_current=False, left_at=Now())
         in_conversation.filter(id__in=path).update(is_current=True)
         Conversation.objects.filter(id=turn.conversation_id).update(last_seq=len(path))
     return queries.get_turn(user_id, turn_id)
 
 
-def _hold(user_id: UUID, conversation_id: UUID) -> None:
+def hold(user_id: UUID, conversation_id: UUID) -> None:
+    """Lock the conversation for this transaction: posting, compaction and what changes its tree wait for each other."""
     held = Conversation.objects.select_for_update().filter(
         user_id=user_id, id=conversation_id, deleted_at=None
     )
@@ -97,17 +107,17 @@ def _hold(user_id: UUID, conversation_id: UUID) -> None:
         raise NotFoundError("There is no such conversation.")
 
 
-def _require_quiet(conversation_id: UUID) -> None:
+def require_quiet(conversation_id: UUID) -> None:
     if Turn.objects.filter(conversation_id=conversation_id, status__in=Turn.LIVE).exists():
         raise ReplyInProgressError("Wait until the reply is finished, or stop it first.")
 
 
-def _cut(user_id: UUID, turn_id: UUID) -> None:
+def cut(user_id: UUID, turn_id: UUID) -> None:
     """The shown branch ends before this turn."""
     turn = Turn.objects.get(user_id=user_id, id=turn_id)
     if not turn.is_current:
         raise NotShownError("This message is not on the shown branch. Show its branch first.")
-    Turn.objects.filter(
+    Turn.everything.filter(
         user_id=user_id, conversation_id=turn.conversation_id, is_current=True, seq__gte=turn.seq
     ).update(is_current=False, left_at=Now())
     Conversation.objects.filter(id=turn.conversation_id).update(last_seq=turn.seq - 1)

@@ -1,6 +1,6 @@
 """Writes about whole conversations: beginning, naming, putting away, deleting, and copying one up to a turn."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -10,16 +10,19 @@ from django.db.models.functions import Now
 from uuid6 import uuid7
 
 from memoryapp.accounts.models import User
-from memoryapp.conf import get_conf
+from memoryapp.activity import operations as activity
+from memoryapp.activity.models import Tier, Verb
 from memoryapp.errors import InvalidInputError, MemoryAppError, NotFoundError
-from memoryapp.transcript import queries, sources
+from memoryapp.transcript import queries, sources, tree
 from memoryapp.transcript.models import Conversation, Message, PinnedLine, Summary, Turn
 from memoryapp.transcript.operations import clean_title, known_turn, request_digest
+from memoryapp.tuning import queries as tuning
 
 COPIED_TURN = (
     "status", "model", "error_code", "error_message", "input_tokens", "output_tokens", "cache_read_tokens",
     "cache_creation_tokens", "next_prompt_tokens", "started_at", "finished_at",
 )  # fmt: skip
+SWITCH_NAMES = {"use_memory": "use memory", "save_memory": "save to memory"}
 DELETION_TRIES = 10
 SWEPT_AT_ONCE = 500
 
@@ -92,21 +95,32 @@ def change_conversation(
         changes["title_source"] = Conversation.TitleSource.USER
         if not changes["title"]:
             raise InvalidInputError("Give the conversation a name, or cancel.")
-    if save_memory:
+    with transaction.atomic(durable=True):
         as_it_is = queries.get_conversation(user_id, conversation_id)
-        if as_it_is.is_temporary:
+        if save_memory and as_it_is.is_temporary:
             raise _temporary_saves_nothing()
-        if not as_it_is.save_memory:  # what was said while nothing was to be saved stays unlearned
+        if (
+            save_memory and not as_it_is.save_memory
+        ):  # what was said while nothing was to be saved stays unlearned
             sources.pass_over(user_id, conversation_id=conversation_id)
-    if changes and not _kept(user_id, conversation_id).update(**changes):
-        raise NotFoundError("There is no such conversation.")
+        if changes and not _kept(user_id, conversation_id).update(**changes):
+            raise NotFoundError("There is no such conversation.")
+        for switch in ("use_memory", "save_memory"):
+            if switch in changes and changes[switch] != getattr(as_it_is, switch):
+                detail = f"{SWITCH_NAMES[switch]} {'on' if changes[switch] else 'off'}"
+                _note(user_id, Verb.SWITCHED, [conversation_id], detail=detail)
     return queries.get_conversation(user_id, conversation_id)
 
 
-def give_title(conversation_id: UUID, title: str) -> bool:
-    """The title made by the model, unless a person or the model has given one; whether it was taken."""
+def give_title(conversation: Conversation, title: str) -> bool:
+    """The title made by the model, unless a person or the model has given one; whether it was taken.
+
+    ``conversation`` is as it was before its words were read: when some of them were changed since, it is not.
+    """
     untitled = Conversation.objects.filter(
-        id=conversation_id, title_source=Conversation.TitleSource.FIRST_WORDS
+        id=conversation.id,
+        title_source=Conversation.TitleSource.FIRST_WORDS,
+        revision=conversation.revision,
     )
     return bool(untitled.update(title=clean_title(title), title_source=Conversation.TitleSource.MODEL))
 
@@ -147,6 +161,7 @@ def _delete_temporary(user_id: UUID, conversation_id: UUID) -> bool:
                 live = Turn.objects.filter(conversation__in=temporary, status__in=Turn.LIVE)
                 live.update(status=Turn.Status.CANCELLED, attempt=F("attempt") + 1, finished_at=Now())
                 Conversation.objects.filter(id__in=temporary).delete()
+                _note(user_id, Verb.DELETED, temporary)
             return bool(temporary)
         except IntegrityError:
             if not left:
@@ -165,6 +180,7 @@ def delete_conversations(user_id: UUID, conversation_ids: Collection[UUID]) -> l
         live.filter(status=Turn.Status.QUEUED).update(
             status=Turn.Status.CANCELLED, attempt=F("attempt") + 1, finished_at=Now()
         )
+        _note(user_id, Verb.DELETED, deleted)
     return deleted
 
 
@@ -180,12 +196,13 @@ def restore_conversations(user_id: UUID, conversation_ids: Collection[UUID]) -> 
     with transaction.atomic(durable=True):
         restored = _locked(queries.deleted_conversations(user_id).filter(id__in=conversation_ids))
         Conversation.objects.filter(id__in=restored).update(deleted_at=None)
+        _note(user_id, Verb.RESTORED, restored)
     return restored
 
 
 def delete_for_good() -> int:
     """Rows of conversations whose time to be brought back is over, and of temporary ones left open too long."""
-    conf = get_conf()
+    conf = tuning.conf()
     answering = Turn.objects.filter(conversation=OuterRef("pk"), status__in=Turn.LIVE)
     over = Conversation.objects.filter(
         Q(deleted_at__lte=Now() - timedelta(minutes=conf.deleted_conversation_minutes))
@@ -222,7 +239,7 @@ def fork_conversation(user: User, turn_id: UUID, *, idempotency_key: str, now: d
 def _fork(user: User, turn: Turn, *, idempotency_key: str, digest: str, now: datetime) -> Conversation:
     with transaction.atomic(durable=True):
         original = Conversation.objects.select_for_update().get(id=turn.conversation_id)
-        path = queries.path_to(turn)
+        path = tree.path_to(turn)
         if Turn.objects.filter(id__in=path, status__in=Turn.LIVE).exists():
             raise ReplyInProgressError("Wait until the reply is finished, or stop it first.")
         copy = Conversation.objects.create(
@@ -251,7 +268,7 @@ def _copy_turns(copy: Conversation, path: list[UUID]) -> dict[UUID, Turn]:
     """Copies by the id of the original, in order, each below the one before."""
     copies: dict[UUID, Turn] = {}
     parent: Turn | None = None
-    for original in Turn.objects.filter(id__in=path).order_by("seq"):
+    for original in Turn.everything.filter(id__in=path).order_by("seq"):
         parent = Turn(
             user_id=copy.user_id,
             conversation=copy,
@@ -261,18 +278,29 @@ def _copy_turns(copy: Conversation, path: list[UUID]) -> dict[UUID, Turn]:
             request_digest=original.request_digest,
             attempt=1,
             attempts_left=0,
+            deleted_at=original.deleted_at,  # an empty place: its words are not copied
             **{name: getattr(original, name) for name in COPIED_TURN},
         )
         copies[original.id] = parent
-    Turn.objects.bulk_create(copies.values(), batch_size=500)
-    said = Turn.objects.filter(id__in=path, seq=OuterRef("seq"))
-    Turn.objects.filter(conversation=copy).update(created_at=Subquery(said.values("created_at")[:1]))
+    Turn.everything.bulk_create(copies.values(), batch_size=500)
+    said = Turn.everything.filter(id__in=path, seq=OuterRef("seq"))
+    Turn.everything.filter(conversation=copy).update(created_at=Subquery(said.values("created_at")[:1]))
     return copies
 
 
 def _copy_messages(copies: dict[UUID, Turn]) -> None:
-    originals = Message.objects.filter(turn_id__in=copies).only(
-        "turn_id", "user_id", "role", "text", "tokens", "extracted_at", "created_at"
+    originals = Message.objects.filter(turn_id__in=copies, turn__deleted_at=None).only(
+        *(
+            "turn_id",
+            "user_id",
+            "role",
+            "text",
+            "tokens",
+            "extracted_at",
+            "created_at",
+            "change",
+            "changed_at",
+        )
     )
     made = Message.objects.bulk_create(
         (
@@ -283,6 +311,8 @@ def _copy_messages(copies: dict[UUID, Turn]) -> None:
                 text=m.text,
                 tokens=m.tokens,
                 extracted_at=m.extracted_at,
+                change=m.change,
+                changed_at=m.changed_at,
             )
             for m in originals
         ),
@@ -308,11 +338,26 @@ def _copy_summary(copy: Conversation, copies: dict[UUID, Turn]) -> None:
 
 
 def _copy_pinned_lines(copy: Conversation, copies: dict[UUID, Turn]) -> None:
-    for line in PinnedLine.objects.filter(turn__in=copies).order_by("created_at", "id"):
+    kept = PinnedLine.objects.filter(turn__in=copies, turn__deleted_at=None)
+    for line in kept.order_by("created_at", "id"):
         line.pk = line.id = uuid7()
         line.conversation = copy
         line.turn = copies[line.turn_id]
         line.save(force_insert=True)
+
+
+def _note(user_id: UUID, verb: Verb, conversation_ids: Sequence[UUID], *, detail: str = "") -> None:
+    """One entry for what was done to these at once; none when there were none."""
+    if conversation_ids:
+        only = conversation_ids[0] if len(conversation_ids) == 1 else None
+        activity.note(
+            user_id,
+            verb,
+            tier=Tier.TRANSCRIPT,
+            subject_id=only,
+            rows=len(conversation_ids),
+            detail=detail,
+        )
 
 
 def _listed(user_id: UUID, conversation_ids: Collection[UUID]) -> QuerySet[Conversation]:

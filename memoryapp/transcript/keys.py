@@ -55,6 +55,11 @@ def keep_missing(*, limit: int) -> int:
     return _keep(Message.objects.filter(id__in=chosen))
 
 
+def drop_keys(user_id: UUID, conversation_id: UUID) -> None:
+    """Nothing finds its messages from another conversation any more; within the caller's transaction."""
+    MessageKey.objects.filter(user_id=user_id, conversation_id=conversation_id).delete()
+
+
 def not_embedded(model_id: str) -> QuerySet[MessageKey]:
     """Keys that recall can so far find by words only, oldest first."""
     # Not ``exclude``: of two ranges the index message_key_model finds the few in a large table.

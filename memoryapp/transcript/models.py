@@ -40,6 +40,10 @@ class Conversation(models.Model):
     forked_from = models.ForeignKey(
         "self", on_delete=models.SET_NULL, null=True, blank=True, related_name="forks"
     )
+    # Raised whenever words of it are changed or taken away: what was being made of them then is not kept.
+    revision = models.PositiveIntegerField(default=0)
+    # How many days after its last message it is deleted; 0: never; None: as the installation's rule says.
+    retention_days = models.PositiveIntegerField(null=True, blank=True)
 
     class Meta:
         indexes: ClassVar = [
@@ -52,10 +56,21 @@ class Conversation(models.Model):
             models.Index(
                 fields=["updated_at"], condition=Q(is_temporary=True), name="conversation_temporary"
             ),
+            # The sweep: those with a rule of their own.
+            models.Index(
+                fields=["updated_at"], condition=Q(retention_days__gt=0), name="conversation_kept_for"
+            ),
         ]
 
     def __str__(self) -> str:
         return f"conversation {self.id}"
+
+
+class KeptTurns(models.Manager["Turn"]):
+    """Without those that their person deleted."""
+
+    def get_queryset(self) -> models.QuerySet["Turn"]:
+        return super().get_queryset().filter(deleted_at=None)
 
 
 class Turn(models.Model):
@@ -122,6 +137,14 @@ class Turn(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
+    # Its person deleted it. While turns follow it, it keeps its place and number, and nobody is shown it.
+    deleted_at = models.DateTimeField(null=True, blank=True)
+    # What was deleted together comes back together; None once that is no longer possible.
+    deletion_id = models.UUIDField(null=True, blank=True)
+
+    objects = KeptTurns()
+    # With deleted ones: for the shape of the tree, for undoing a deletion and for finishing it.
+    everything = models.Manager["Turn"]()
 
     class Meta:
         constraints: ClassVar = [
@@ -162,8 +185,16 @@ class Turn(models.Model):
             models.Index(
                 fields=["user"],
                 include=["id"],
-                condition=Q(is_current=False) | Q(status__in=["queued", "running", "waiting"]),
-                name="turn_not_recalled",
+                condition=Q(is_current=False)
+                | Q(status__in=["queued", "running", "waiting"])
+                | Q(deleted_at__isnull=False),
+                name="turn_unrecalled",
+            ),
+            # The sweep and the undoing of a deletion: few rows, whatever the table's size.
+            models.Index(
+                fields=["deletion_id", "deleted_at"],
+                condition=Q(deletion_id__isnull=False),
+                name="turn_deleted",
             ),
         ]
 
@@ -172,7 +203,14 @@ class Turn(models.Model):
 
 
 class Message(models.Model):
-    """What one side said in a turn, in full, for as long as the conversation lives."""
+    """What one side said in a turn, in full, for as long as the conversation lives.
+
+    Unless its person changes it: then the words before are kept nowhere.
+    """
+
+    class Change(models.TextChoices):
+        CORRECTED = "corrected", "Corrected"
+        REDACTED = "redacted", "Redacted"
 
     class Role(models.TextChoices):
         USER = "user"
@@ -188,6 +226,8 @@ class Message(models.Model):
     # When its statements were taken into long-term memory (None: not looked at yet); user messages only.
     extracted_at = models.DateTimeField(null=True, blank=True)
     tokens = models.PositiveIntegerField(default=0)  # the local estimate, made when it was written
+    change = models.CharField(max_length=9, choices=Change, blank=True)  # by its person, the last one
+    changed_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     # The words of any language, folded; made by a function of the database, so that queries fold alike.
     search_vector = models.GeneratedField(
@@ -252,6 +292,7 @@ class Summary(models.Model):
         TOO_LONG = "too_long"
         MANUAL = "manual"
         EDIT = "edit"
+        REBUILD = "rebuild"
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="summaries")
@@ -276,6 +317,8 @@ class Summary(models.Model):
     output_tokens = models.PositiveIntegerField(default=0)
     # Made from something that was forgotten since: unused until rebuilt.
     is_stale = models.BooleanField(default=False)
+    # Made from turns of that deletion: usable again if it is undone, gone with them if not.
+    deletion_id = models.UUIDField(null=True, blank=True)
     # The weakest origin in what it was made from.
     taint = models.CharField(max_length=16, choices=ORIGINS, default=Origin.USER_TYPED)
     created_at = models.DateTimeField(auto_now_add=True)

@@ -287,7 +287,7 @@ def queue_turn(
 
 
 def _turn_before(conversation_id: UUID, seq: int) -> Turn | None:
-    return Turn.objects.filter(conversation_id=conversation_id, seq=seq - 1, is_current=True).first()
+    return Turn.everything.filter(conversation_id=conversation_id, seq=seq - 1, is_current=True).first()
 
 
 def _refuse_stale(conversation_id: UUID, after: UUID, *, last_seq: int) -> None:
@@ -341,7 +341,7 @@ def _next_seq(user: User, conversation_id: UUID, *, now: datetime) -> int:
 
 
 def known_turn(user_id: UUID, idempotency_key: str, digest: str) -> Turn | None:
-    turn = Turn.objects.filter(user_id=user_id, idempotency_key=idempotency_key).first()
+    turn = Turn.everything.filter(user_id=user_id, idempotency_key=idempotency_key).first()
     if turn is None:
         return None
     if turn.request_digest != digest:

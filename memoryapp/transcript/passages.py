@@ -11,7 +11,7 @@ from memoryapp.policies.dialogue import Passages
 from memoryapp.transcript.queries import InPrompt
 
 # Expects the indexes transcript_messagekey_user_id for the keys, conversation_list for the conversations and
-# turn_not_recalled for the turns. Not a join of the turns: a person has thousands, and few that are left out. Nothing
+# turn_unrecalled for the turns. Not a join of the turns: a person has thousands, and few that are left out. Nothing
 # is ordered here: sorting would carry every vector along.
 PASSAGES = """
 WITH conversation AS (
@@ -37,7 +37,8 @@ WHERE key.user_id = %(user_id)s AND key.terms <> ''
   AND (%(here)s::uuid IS NULL OR key.conversation_id <> %(here)s::uuid OR key.position < %(first_position)s)
   AND key.turn_id NOT IN (
       SELECT id FROM transcript_turn
-      WHERE user_id = %(user_id)s AND (NOT is_current OR status IN ('queued', 'running', 'waiting')))
+      WHERE user_id = %(user_id)s
+        AND (NOT is_current OR status IN ('queued', 'running', 'waiting') OR deleted_at IS NOT NULL))
 """
 
 

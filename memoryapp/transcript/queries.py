@@ -99,16 +99,13 @@ def is_restorable(user_id: UUID, conversation_id: UUID) -> bool:
     return deleted_conversations(user_id).filter(id=conversation_id).exists()
 
 
-def conversations_with_counts(user_id: UUID) -> QuerySet[Conversation]:
-    return conversation_list(user_id, archived=None).annotate(
-        turn_count=Count("turns", distinct=True), summary_count=Count("summaries", distinct=True)
-    )
-
-
 def message_counts(user_id: UUID, conversation_ids: Collection[UUID]) -> dict[UUID, int]:
     """How many messages the shown branch of each holds; one without any is not in it."""
     said = Message.objects.filter(
-        user_id=user_id, turn__conversation__in=conversation_ids, turn__is_current=True
+        user_id=user_id,
+        turn__conversation__in=conversation_ids,
+        turn__is_current=True,
+        turn__deleted_at=None,
     )
     return dict(said.order_by().values_list("turn__conversation").annotate(count=Count("id")))
 
@@ -137,6 +134,17 @@ def get_turn(user_id: UUID, turn_id: UUID) -> Turn:
     return turn
 
 
+def get_message(user_id: UUID, message_id: UUID) -> Message:
+    """With its turn and conversation."""
+    kept = Message.objects.filter(
+        user_id=user_id, id=message_id, turn__deleted_at=None, turn__conversation__deleted_at=None
+    )
+    message = kept.select_related("turn__conversation").first()
+    if message is None:
+        raise NotFoundError("There is no such message.")
+    return message
+
+
 def turn_ids(user_id: UUID, conversation_id: UUID, *, live: bool = False) -> list[UUID]:
     """Of every branch; ``live``: only those that are being answered or wait for it, in their order."""
     rows = Turn.objects.filter(
@@ -147,6 +155,28 @@ def turn_ids(user_id: UUID, conversation_id: UUID, *, live: bool = False) -> lis
     return list(rows.order_by("seq", "id").values_list("id", flat=True))
 
 
+def conversations_of(user_id: UUID, ids: Collection[UUID]) -> dict[UUID, UUID]:
+    """Id → conversation, for those of these ids that are a conversation, or a turn of one, that is still there."""
+    kept = Conversation.objects.filter(user_id=user_id, id__in=ids, deleted_at=None)
+    turns_kept = Turn.objects.filter(user_id=user_id, id__in=ids, conversation__deleted_at=None)
+    found = dict(turns_kept.values_list("id", "conversation_id"))
+    return found | {id_: id_ for id_ in kept.values_list("id", flat=True)}
+
+
+def counts_of_people(user_ids: Collection[UUID]) -> dict[UUID, int]:
+    """How many conversations there are, by person; who has none is absent."""
+    rows = Conversation.objects.filter(user_id__in=user_ids, deleted_at=None).order_by()
+    return dict(rows.values_list("user_id").annotate(n=Count("id")))
+
+
+def newest_replied(user_id: UUID, *, limit: int) -> list[UUID]:
+    """Of the shown branches: the turns that were answered last."""
+    rows = Turn.objects.filter(
+        user_id=user_id, status=Turn.Status.COMPLETED, is_current=True, conversation__deleted_at=None
+    )
+    return list(rows.order_by("-finished_at", "-id").values_list("id", flat=True)[:limit])
+
+
 def is_first_completed(turn: Turn) -> bool:
     """Whether no turn before it in its conversation was completed, on this branch or beside it."""
     before = Q(seq__lt=turn.seq) | Q(seq=turn.seq, created_at__lt=turn.created_at)
@@ -155,7 +185,7 @@ def is_first_completed(turn: Turn) -> bool:
 
 
 def turn_of_key(user_id: UUID, idempotency_key: str) -> Turn | None:
-    return Turn.objects.filter(user_id=user_id, idempotency_key=idempotency_key).first()
+    return Turn.everything.filter(user_id=user_id, idempotency_key=idempotency_key).first()
 
 
 def turn_for_worker(turn_id: UUID) -> Turn:
@@ -208,29 +238,6 @@ def taken_off(conversation: Conversation) -> Turn | None:
     return below.filter(parent=last).order_by(*LAST_SHOWN).last()
 
 
-def path_to(turn: Turn) -> list[UUID]:
-    """The turns from the first to this one."""
-    parents = _parents(turn)
-    path = [turn.id]
-    while (parent := parents[path[-1]]) is not None:
-        path.append(parent)
-    return path[::-1]
-
-
-def branch_through(turn: Turn) -> list[UUID]:
-    """The path to this turn, and on from it by the child that is shown or was last."""
-    next_turn = {parent: child for child, parent in _parents(turn).items() if parent}
-    path = path_to(turn)
-    while path[-1] in next_turn:
-        path.append(next_turn[path[-1]])
-    return path
-
-
-def _parents(turn: Turn) -> dict[UUID, UUID | None]:
-    in_conversation = Turn.objects.filter(user_id=turn.user_id, conversation_id=turn.conversation_id)
-    return dict(in_conversation.order_by(*LAST_SHOWN).values_list("id", "parent_id"))
-
-
 def current_summary(user_id: UUID, conversation_id: UUID) -> Summary | None:
     """The version that stands for the most turns of the shown branch, the newest of those."""
     usable = summaries(user_id, conversation_id).filter(is_stale=False, last_turn__is_current=True)
@@ -261,14 +268,20 @@ def summary_base(summary: Summary) -> Summary | None:
 
 def lines_of_all_branches(user_id: UUID, conversation_id: UUID) -> QuerySet[PinnedLine]:
     """Lines not taken off, shown or not: together they must fit whatever branch is shown."""
-    return PinnedLine.objects.filter(user_id=user_id, conversation_id=conversation_id, removed_at=None)
+    return PinnedLine.objects.filter(
+        user_id=user_id, conversation_id=conversation_id, removed_at=None, turn__deleted_at=None
+    )
 
 
 def pinned_lines(user_id: UUID, conversation_id: UUID) -> QuerySet[PinnedLine]:
     """Lines that stand in the prompt: of shown turns and not taken off; in the order they were said."""
     return (
         PinnedLine.objects.filter(
-            user_id=user_id, conversation_id=conversation_id, removed_at=None, turn__is_current=True
+            user_id=user_id,
+            conversation_id=conversation_id,
+            removed_at=None,
+            turn__is_current=True,
+            turn__deleted_at=None,
         )
         .select_related("turn")
         .order_by("turn__seq", "created_at", "id")
@@ -288,7 +301,11 @@ def has_past_turns(user_id: UUID, in_prompt: InPrompt | None) -> bool:
 def past_messages(user_id: UUID, message_ids: Iterable[UUID]) -> dict[UUID, PastMessage]:
     """Those of these that are still to be seen."""
     rows = Message.objects.filter(
-        user_id=user_id, id__in=list(message_ids), turn__conversation__deleted_at=None, turn__is_current=True
+        user_id=user_id,
+        id__in=list(message_ids),
+        turn__conversation__deleted_at=None,
+        turn__is_current=True,
+        turn__deleted_at=None,
     )
     # Values, not rows: recall asks for some thirty, and has been waited for long enough. In the order of the fields.
     seen = rows.values_list(
@@ -317,9 +334,13 @@ def spoken_turns(
 def turn_sizes(
     user_id: UUID, conversation_id: UUID, *, after_seq: int, before_seq: int | None = None
 ) -> list[Sized]:
-    """The unbroken row of finished turns strictly between the two, as estimated: a turn that runs ends it."""
+    """The unbroken row of finished turns strictly between the two, as estimated: a turn that runs ends it.
+
+    A deleted one keeps its place and takes nothing.
+    """
+    spoken = Sum("messages__tokens", filter=Q(deleted_at=None))
     rows = (
-        Turn.objects.filter(
+        Turn.everything.filter(
             user_id=user_id,
             conversation_id=conversation_id,
             is_current=True,
@@ -327,7 +348,7 @@ def turn_sizes(
             seq__lt=before_seq or MAX_SEQ,
         )
         .exclude(status__in=Turn.LIVE)
-        .annotate(size=Coalesce(Sum("messages__tokens"), 0))
+        .annotate(size=Coalesce(spoken, 0))
         .order_by("seq")
         .values_list("seq", "size")
     )

@@ -94,7 +94,7 @@ SEARCH_MESSAGES = """
            hit.weight * 1.9 / (1 + 0.9 * (0.6 + 0.4 * hit.relative_length)) AS rank
     FROM judged_message hit
     JOIN transcript_message m ON m.id = hit.id
-    JOIN transcript_turn t ON t.id = m.turn_id AND (t.is_current OR NOT %(only_current)s)
+    JOIN transcript_turn t ON t.id = m.turn_id AND (t.is_current OR NOT %(only_current)s) AND t.deleted_at IS NULL
     JOIN transcript_conversation c ON c.id = t.conversation_id AND c.user_id = %(user_id)s
      AND c.deleted_at IS NULL
      AND CASE WHEN %(conversation_id)s::uuid IS NULL THEN NOT c.is_temporary

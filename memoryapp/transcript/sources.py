@@ -92,12 +92,15 @@ def pass_over(user_id: UUID, *, conversation_id: UUID | None = None, texts: Coll
     if conversation_id:
         rows = rows.filter(turn__conversation=conversation_id)
     if texts:
-        holds = Q()
-        for text in texts:
-            holds |= Q(text__contains=text)
-        rows = rows.filter(holds)
+        rows = rows.filter(Q(*(Q(text__contains=text) for text in texts), _connector=Q.OR))
     if conversation_id or texts:
         rows.update(extracted_at=Now())
+
+
+def pass_over_everything(user_id: UUID) -> None:
+    """Within the caller's transaction: nothing that this person said until now is ever learned from."""
+    rows = Message.objects.filter(user_id=user_id, role=Message.Role.USER, extracted_at=None)
+    rows.update(extracted_at=Now())
 
 
 def _unread() -> QuerySet[Message]:
@@ -106,8 +109,10 @@ def _unread() -> QuerySet[Message]:
         speaker="",
         extracted_at=None,
         turn__is_current=True,
+        turn__deleted_at=None,
         turn__finished_at__isnull=False,
         turn__conversation__deleted_at=None,
         turn__conversation__save_memory=True,
         turn__conversation__is_temporary=False,
+        user__save_memory=True,
     ).exclude(turn__status__in=Turn.LIVE)

@@ -20,6 +20,7 @@ from memoryapp.transcript.conversations import NotShownError
 from memoryapp.transcript.models import Conversation, PinnedLine, Summary, Turn
 from memoryapp.transcript.operations import MalformedTextError, is_visible
 from memoryapp.transcript.queries import SpokenTurn
+from memoryapp.tuning import queries as tuning
 
 PINNED_MAX_CHARS = 1_000
 PINNED_SHARE = 8  # of the window, at most
@@ -79,11 +80,14 @@ def add_summary(
     """Add a version and its kept lines; None when the conversation has moved on from what it was made of.
 
     Compare-and-swap under the conversation's row: ``replaces`` must still be the version in use, and the turn it ends
-    with must still be the finished, shown one of its number. Of two compactions at once one wins.
+    with must still be the finished, shown one of its number. Of two compactions at once one wins. ``conversation``: as
+    it was before its words were read; when some of them were changed or taken away since, nothing is added.
     """
     with transaction.atomic(durable=True):
         held = Conversation.objects.select_for_update().filter(id=conversation.id, deleted_at=None).first()
-        if held is None or not _is_still(conversation, new, replaces=replaces):
+        if held is None or held.revision != conversation.revision:
+            return None  # words of it were changed or taken away meanwhile
+        if not _is_still(conversation, new, replaces=replaces):
             return None
         newest = Summary.objects.filter(conversation=held).aggregate(newest=Max("version"))["newest"] or 0
         summary = Summary.objects.create(
@@ -196,7 +200,7 @@ def unpin_line(user_id: UUID, line_id: UUID) -> PinnedLine:
 
 def summary_limit_tokens() -> int:
     """What a summary may take: it is in every prompt."""
-    return min(get_conf().summary_max_tokens, share_out(chat_limits()).input_tokens // SUMMARY_SHARE)
+    return min(tuning.conf().summary_max_tokens, share_out(chat_limits()).input_tokens // SUMMARY_SHARE)
 
 
 def pinned_limit_tokens() -> int:
@@ -208,7 +212,7 @@ def _is_still(conversation: Conversation, new: NewSummary, *, replaces: Summary 
     current = queries.current_summary(conversation.user_id, conversation.id)
     if (current and current.id) != (replaces and replaces.id):
         return False
-    last = Turn.objects.filter(id=new.last_turn_id, seq=new.last_seq, is_current=True)
+    last = Turn.everything.filter(id=new.last_turn_id, seq=new.last_seq, is_current=True)
     return last.exclude(status__in=Turn.LIVE).exists()
 
 

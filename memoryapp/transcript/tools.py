@@ -120,12 +120,17 @@ def _found(query: str, limit: int, context: ToolContext) -> list[_Said]:
     hits = search_messages(
         context.user_id,
         query,
-        limit=limit + len(live),  # of a turn being answered there is the user's message only
+        # Of a turn being answered there is the user's message only.
+        limit=limit + len(live) + len(context.without),
         conversation_id=None if context.may_search_others else here,
         only_current=True,
         snippet_chars=SNIPPET_CHARS,
     )
-    news = [hit for hit in hits if not (hit.conversation_id == here and hit.seq in live)]
+    news = [
+        hit
+        for hit in hits
+        if not (hit.conversation_id == here and hit.seq in live) and hit.message_id not in context.without
+    ]
     return [_of_hit(hit, here) for hit in news[:limit]]
 
 

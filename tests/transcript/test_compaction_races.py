@@ -9,7 +9,7 @@ from memoryapp.context import assembly
 from memoryapp.errors import NotFoundError
 from memoryapp.lifecycle import compaction
 from memoryapp.llm.base import ModelLimits, ModelMessage, Text, Usage
-from memoryapp.transcript import branches, claims, conversations, queries, summaries
+from memoryapp.transcript import branches, claims, conversations, queries, summaries, tree
 from memoryapp.transcript.conversations import ReplyInProgressError
 from memoryapp.transcript.models import Message, Summary, Turn
 from tests.turns import COMMITTED, NOW, at_once, post, start
@@ -78,7 +78,7 @@ def check_chain(versions: list[Summary], *, base: Summary | None) -> None:
 
 def check_words(summary: Summary) -> None:
     """What it tells of a turn was said in that turn of the branch that it covers."""
-    path = Turn.objects.filter(id__in=queries.path_to(summary.last_turn)).prefetch_related("messages")
+    path = Turn.objects.filter(id__in=tree.path_to(summary.last_turn)).prefetch_related("messages")
     said = {turn.seq: queries.text_of(turn, Message.Role.USER) for turn in path}
     for seq, words in re.findall(r"\(turn (\d+)\) The user said: (question \d+|edited)", summary.text):
         assert said[int(seq)].startswith(words)

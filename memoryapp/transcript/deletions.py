@@ -1,0 +1,221 @@
+"""Deleting turns: one, or all from one on. At once for everyone, for good once the time to undo it is over.
+
+A turn that others follow keeps its place: later turns keep their numbers and their parents, and what stands for
+"turns 1–n" still does. Nothing shows the place, and no prompt holds it. Where nothing follows, the shown branch ends
+earlier. The other versions of a deleted message go with it, and what followed those.
+"""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import groupby
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import F
+from django.db.models.expressions import CombinedExpression
+from django.db.models.functions import Now
+from uuid6 import uuid7
+
+from memoryapp.accounts import operations as accounts
+from memoryapp.activity import operations as activity
+from memoryapp.activity.models import Tier, Verb
+from memoryapp.errors import NotFoundError
+from memoryapp.nudges import REBUILD_SUMMARY, nudge
+from memoryapp.transcript import branches, queries, redaction, tree
+from memoryapp.transcript.conversations import NotShownError
+from memoryapp.transcript.models import Conversation, Summary, Turn
+from memoryapp.tuning import queries as tuning
+
+SWEPT_AT_ONCE = 500  # turns; the next sweep is a minute away
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """``turns``: how many of the shown branch it took. ``until``: when it becomes final."""
+
+    id: UUID
+    conversation_id: UUID
+    turns: int
+    until: datetime
+
+
+def delete_turns(user_id: UUID, turn_id: UUID, *, following: bool, now: datetime) -> Deletion:
+    """Take a turn of the shown branch away, or (``following``) it and all after it.
+
+    Raises ``NotShownError`` for a turn of another branch and ``ReplyInProgressError`` while one is being answered.
+    """
+    turn = queries.get_turn(user_id, turn_id)
+    with transaction.atomic(durable=True):
+        _hold(user_id, turn.conversation_id)
+        turn = queries.get_turn(user_id, turn_id)
+        if not turn.is_current:
+            raise NotShownError("This message is not on the shown branch. Show its branch first.")
+        shown = Turn.objects.filter(conversation=turn.conversation_id, is_current=True)
+        taken = shown.filter(seq__gte=turn.seq).count() if following else 1
+        deletion_id = uuid7()
+        Turn.objects.filter(id__in=_with_versions(turn, following=following)).update(
+            deleted_at=Now(), deletion_id=deletion_id
+        )
+        _end_with_a_turn(turn.conversation_id)
+        _leave_out_of_summaries(turn, deletion_id)
+        _words_are_others(turn)
+        activity.note(user_id, Verb.DELETED, tier=Tier.TRANSCRIPT, subject_id=turn.id, rows=taken)
+    return Deletion(
+        deletion_id, turn.conversation_id, taken, now + timedelta(minutes=tuning.conf().undo_minutes)
+    )
+
+
+def undo_deletion(user_id: UUID, deletion_id: UUID) -> Conversation:
+    """Bring back what was deleted together, to the shown branch unless that has gone on since.
+
+    Raises ``NotFoundError`` when it is gone for good, ``ReplyInProgressError`` while a reply is being written.
+    """
+    rows = Turn.everything.filter(
+        user_id=user_id,
+        deletion_id=deletion_id,
+        conversation__deleted_at=None,
+        deleted_at__gt=_final_before(),
+    )
+    first = rows.order_by("seq", *queries.LAST_SHOWN).first()
+    if first is None:
+        raise NotFoundError("These messages are gone for good.")
+    with transaction.atomic(durable=True):
+        _hold(user_id, first.conversation_id)
+        roots = rows.filter(seq=first.seq).order_by(*queries.LAST_SHOWN)
+        root = roots.last()
+        if root is None:
+            raise NotFoundError("These messages are gone for good.")
+        count = rows.update(deleted_at=None, deletion_id=None)
+        _show_again(root)
+        _bring_summaries_back(root, deletion_id)
+        _words_are_others(root)
+        activity.note(user_id, Verb.RESTORED, tier=Tier.TRANSCRIPT, subject_id=root.id, rows=count)
+    return queries.get_conversation(user_id, root.conversation_id)
+
+
+def delete_turns_for_good() -> int:
+    """Those that can no longer be brought back, with all that hangs on them; how many."""
+    due = Turn.everything.filter(deletion_id__isnull=False, deleted_at__lte=_final_before())
+    found = due.order_by("conversation_id", "id").values_list("conversation_id", "id")[:SWEPT_AT_ONCE]
+    by_conversation = groupby(list(found), key=lambda row: row[0])
+    return sum(
+        _finish(conversation_id, [id_ for _, id_ in rows]) for conversation_id, rows in by_conversation
+    )
+
+
+def _hold(user_id: UUID, conversation_id: UUID) -> None:
+    # The person first, as in a forgetting and an extraction: two of them must not wait for each other.
+    accounts.advance_memory_epoch(user_id)
+    branches.hold(user_id, conversation_id)
+    branches.require_quiet(conversation_id)
+
+
+def _with_versions(turn: Turn, *, following: bool) -> set[UUID]:
+    """The turn, its other versions and what followed those; ``following``: also what follows it."""
+    parents = tree.parents_of_all(turn.user_id, turn.conversation_id)
+    children: dict[UUID | None, list[UUID]] = {}
+    for child, parent in parents.items():
+        children.setdefault(parent, []).append(child)
+    found: set[UUID] = {turn.id}
+    ahead = [id_ for id_ in children[turn.parent_id] if following or id_ != turn.id]
+    while ahead:
+        next_id = ahead.pop()
+        found.add(next_id)
+        ahead += children.get(next_id, [])
+    return found
+
+
+def _end_with_a_turn(conversation_id: UUID) -> None:
+    """The shown branch ends with the last of its turns that is left: a place is kept for what follows it."""
+    left = Turn.objects.filter(conversation=conversation_id, is_current=True).order_by("-seq").first()
+    last_seq = left.seq if left else 0
+    beyond = Turn.everything.filter(conversation=conversation_id, is_current=True, seq__gt=last_seq)
+    beyond.update(is_current=False, left_at=Now())
+    Conversation.objects.filter(id=conversation_id).update(last_seq=last_seq, revision=F("revision") + 1)
+
+
+def _leave_out_of_summaries(turn: Turn, deletion_id: UUID) -> None:
+    was_used = queries.current_summary(turn.user_id, turn.conversation_id)
+    made_of_it = Summary.objects.filter(
+        user_id=turn.user_id, conversation=turn.conversation_id, last_seq__gte=turn.seq, is_stale=False
+    )
+    made_of_it.update(is_stale=True, deletion_id=deletion_id)
+    if was_used and was_used.last_seq >= turn.seq:
+        nudge(REBUILD_SUMMARY, turn.conversation_id)
+
+
+def _bring_summaries_back(root: Turn, deletion_id: UUID) -> None:
+    """Versions made without the turns do not stand for them; those made with them do again."""
+    versions = Summary.objects.filter(user_id=root.user_id, conversation=root.conversation_id)
+    made_without = versions.filter(last_seq__gte=root.seq, is_stale=False)
+    made_without.update(is_stale=True)
+    versions.filter(deletion_id=deletion_id).update(is_stale=False, deletion_id=None)
+
+
+def _words_are_others(turn: Turn) -> None:
+    """A title that the first words gave, or the model made of them, follows them."""
+    conversation = Conversation.objects.get(id=turn.conversation_id)
+    if turn.seq == 1 and conversation.title_source != Conversation.TitleSource.USER:
+        Conversation.objects.filter(id=conversation.id).update(
+            title=redaction.first_words(conversation), title_source=Conversation.TitleSource.FIRST_WORDS
+        )
+
+
+def _show_again(root: Turn) -> None:
+    path = tree.path_to(root)
+    shown = Turn.everything.filter(conversation=root.conversation_id, is_current=True)
+    Conversation.objects.filter(id=root.conversation_id).update(revision=F("revision") + 1)
+    if shown.exclude(id__in=path).exists():
+        return  # it keeps its place on the shown branch, or the branch has gone on: then it is another version
+    branch = tree.branch_through(root)
+    Turn.everything.filter(id__in=branch).update(is_current=True)
+    Conversation.objects.filter(id=root.conversation_id).update(last_seq=len(branch))
+
+
+def _finish(conversation_id: UUID, turn_ids: Collection[UUID]) -> int:
+    with transaction.atomic(durable=True):
+        held = Conversation.objects.select_for_update(skip_locked=True).filter(id=conversation_id).first()
+        if held is None:
+            return 0  # somebody is at it, or it is gone: the next sweep sees
+        # What was brought back meanwhile stays.
+        due = list(Turn.everything.filter(id__in=turn_ids, deletion_id__isnull=False).order_by("-seq", "id"))
+        parents = tree.parents_of_all(held.user_id, held.id)
+        deletions = {turn.deletion_id for turn in due}
+        Summary.objects.filter(user_id=held.user_id, deletion_id__in=deletions).delete()
+        _delete_rows(turn for turn in due if turn.id not in parents)
+        for turn in due:
+            if turn.id in parents:
+                _leave_a_place(turn)
+    return len(due)
+
+
+def _delete_rows(turns: Iterable[Turn]) -> None:
+    for turn in turns:
+        Turn.everything.filter(id=turn.id).delete()
+
+
+def _leave_a_place(turn: Turn) -> None:
+    """A bare row in its stead, so that all that hangs on the turn goes with it and what follows it stays."""
+    bare = Turn.everything.create(
+        user_id=turn.user_id,
+        conversation_id=turn.conversation_id,
+        seq=turn.seq,
+        parent_id=turn.parent_id,
+        is_current=False,  # until the other is gone: one turn per number
+        left_at=turn.left_at,
+        status=Turn.Status.COMPLETED,
+        idempotency_key=f"place:{turn.id}",
+        attempts_left=0,
+        finished_at=turn.finished_at,
+        deleted_at=turn.deleted_at,
+    )
+    Turn.everything.filter(parent=turn).update(parent=bare)
+    Summary.objects.filter(last_turn=turn).update(last_turn=bare)
+    Turn.everything.filter(id=turn.id).delete()
+    Turn.everything.filter(id=bare.id).update(is_current=turn.is_current, created_at=turn.created_at)
+
+
+def _final_before() -> CombinedExpression:
+    """What was deleted before that moment is final, by the database's clock."""
+    return Now() - timedelta(minutes=tuning.conf().undo_minutes)

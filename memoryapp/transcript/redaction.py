@@ -1,0 +1,212 @@
+"""Changing what was said: other words in place of a message, or a mark in place of some.
+
+From the commit on, the words before are kept nowhere in the transcript: not in the message or its other versions, not
+in its key, the title, kept lines or summaries. Summaries made from them are stale and are made anew; other rooms drop
+what they hold of them (``redacting``). What was remembered from a message stays until that is forgotten.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import F, Min
+from django.db.models.functions import Now
+from django.dispatch import Signal
+
+from memoryapp.accounts import operations as accounts
+from memoryapp.activity import operations as activity
+from memoryapp.activity.models import Tier, Verb
+from memoryapp.errors import InvalidInputError
+from memoryapp.llm.tokens import estimate_text
+from memoryapp.nudges import EXTRACT_CONVERSATION, REBUILD_SUMMARY, nudge
+from memoryapp.transcript import branches, keys, queries
+from memoryapp.transcript.models import Conversation, Message, PinnedLine, Summary, Turn
+from memoryapp.transcript.operations import clean_message, clean_title, title_from
+
+MARK: Final = "[▇ redacted]"
+
+# Sent with ``gone`` inside the transaction: what other rooms hold of the words goes with them, or neither.
+redacting = Signal()
+
+
+class NotInMessageError(InvalidInputError):
+    """The words to redact do not stand in the message."""
+
+    code = "not_in_message"
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """By what the words can be found elsewhere: the turns in which they were said, and the words themselves."""
+
+    user_id: UUID
+    turn_ids: frozenset[UUID]
+    texts: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """What became of a request: the messages that read differently now, the one asked for among them."""
+
+    conversation_id: UUID
+    turn_id: UUID
+    message_id: UUID
+    message_ids: frozenset[UUID]
+
+
+Rewrite = Callable[[str], str]
+
+
+def correct_message(user_id: UUID, message_id: UUID, *, text: str) -> Changed:
+    """Put ``text`` in place of what the message says, in every version of the turn that says the same.
+
+    A person's message is read again for what to remember. Raises what ``clean_message`` raises, ``NotFoundError``, and
+    ``ReplyInProgressError`` while the conversation is being answered.
+    """
+    text = clean_message(text)
+    with transaction.atomic(durable=True):
+        message = _held(user_id, message_id)
+        before = message.text
+        if before == text:
+            raise InvalidInputError("It says that already. Change the words, or cancel.")
+        rows = [row for row in _said_in(message) if row.text == before and _is_version(row, message)]
+        changed = _change(message, rows, Message.Change.CORRECTED, lambda _: text, gone=before)
+        _forget_words(message, re.compile(re.escape(before)), rows, lambda _: "")
+        Message.objects.filter(id__in=changed.message_ids, role=Message.Role.USER).update(extracted_at=None)
+        activity.note(user_id, Verb.EDITED, tier=Tier.TRANSCRIPT, subject_id=message.turn_id, rows=len(rows))
+        nudge(EXTRACT_CONVERSATION, message.turn.conversation_id)
+    return changed
+
+
+def redact_message(
+    user_id: UUID, message_id: UUID, *, words: str | None = None, everywhere: bool = True
+) -> Changed:
+    """Put a mark in place of ``words`` in a message (case and spacing aside), or of all it says when they are None.
+
+    ``everywhere``: also where the conversation says the same elsewhere, on either side and on every branch; other
+    versions of the message lose it in any case. Raises ``NotInMessageError``, ``NotFoundError``, and
+    ``ReplyInProgressError`` while the conversation is being answered.
+    """
+    with transaction.atomic(durable=True):
+        message = _held(user_id, message_id)
+        sought = message.text if words is None else words.strip()
+        if not sought:
+            raise InvalidInputError("Write the words to redact.")
+        pattern = _pattern(sought)
+        if not pattern.search(message.text):
+            raise NotInMessageError(
+                "These words are not in the message. Copy them exactly as they stand there."
+            )
+        rows = [
+            row
+            for row in _said_in(message)
+            if (everywhere or _is_version(row, message)) and pattern.search(row.text)
+        ]
+        rewrite = _marking(pattern)
+        changed = _change(message, rows, Message.Change.REDACTED, rewrite, gone=sought)
+        _forget_words(message, pattern, rows, rewrite)
+        activity.note(
+            user_id, Verb.REDACTED, tier=Tier.TRANSCRIPT, subject_id=message.turn_id, rows=len(rows)
+        )
+    return changed
+
+
+def _held(user_id: UUID, message_id: UUID) -> Message:
+    """The message, with its conversation locked and quiet; what began before finds the epoch moved on."""
+    found = queries.get_message(user_id, message_id)
+    # The person first, as in a forgetting and an extraction: two of them must not wait for each other.
+    accounts.advance_memory_epoch(user_id)
+    branches.hold(user_id, found.turn.conversation_id)
+    branches.require_quiet(found.turn.conversation_id)
+    return queries.get_message(user_id, message_id)
+
+
+def _said_in(message: Message) -> Sequence[Message]:
+    """All that was said in its conversation, on whatever branch, deleted or not."""
+    rows = Message.objects.filter(user_id=message.user_id, turn__conversation=message.turn.conversation_id)
+    return list(rows.select_related("turn").order_by("id").select_for_update(of=("self",)))
+
+
+def _is_version(row: Message, message: Message) -> bool:
+    """Whether it is the same side's, at the same place in the tree."""
+    beside = (row.turn.parent_id, row.turn.seq) == (message.turn.parent_id, message.turn.seq)
+    return row.role == message.role and beside
+
+
+def _change(
+    message: Message, rows: Sequence[Message], change: Message.Change, rewrite: Rewrite, *, gone: str
+) -> Changed:
+    for row in rows:
+        text = rewrite(row.text)
+        Message.objects.filter(id=row.id).update(
+            text=text, tokens=estimate_text(text), change=change, changed_at=Now()
+        )
+    message_ids = frozenset(row.id for row in rows)
+    turn_ids = frozenset(row.turn_id for row in rows)
+    keys.keep_keys(message.user_id, message_ids)
+    # A digest of few words gives them away to whoever tries all of them.
+    Turn.everything.filter(id__in=turn_ids).update(partial_text="", wait_message="", request_digest="")
+    traces = Gone(user_id=message.user_id, turn_ids=turn_ids, texts=frozenset([gone]))
+    redacting.send(sender=Message, gone=traces)
+    return Changed(message.turn.conversation_id, message.turn_id, message.id, message_ids)
+
+
+def _forget_words(
+    message: Message, pattern: re.Pattern[str], rows: Sequence[Message], rewrite: Rewrite
+) -> None:
+    """What the conversation holds beside its messages: kept lines, the title, summaries."""
+    conversation = Conversation.objects.get(id=message.turn.conversation_id)
+    _drop_lines(conversation, pattern, rows)
+    _make_summaries_stale(conversation, pattern, first_seq=min(row.turn.seq for row in rows))
+    title, source = conversation.title, conversation.title_source
+    if source != Conversation.TitleSource.USER and any(row.turn.seq == 1 for row in rows):
+        title, source = first_words(conversation), Conversation.TitleSource.FIRST_WORDS
+    elif pattern.search(title):
+        title = clean_title(rewrite(title))
+    Conversation.objects.filter(id=conversation.id).update(
+        title=title, title_source=source, revision=F("revision") + 1
+    )
+
+
+def first_words(conversation: Conversation) -> str:
+    """The title that the shown branch gives by itself: its first message's first words; empty without one."""
+    first = queries.turns(conversation.user_id, conversation.id).aggregate(seq=Min("seq"))["seq"]
+    turn = queries.turns(conversation.user_id, conversation.id).filter(seq=first).first()
+    return title_from(queries.text_of(turn, Message.Role.USER)) if turn else ""
+
+
+def _drop_lines(conversation: Conversation, pattern: re.Pattern[str], rows: Sequence[Message]) -> None:
+    """Lines that quote the words, and lines of these messages that they no longer say."""
+    now_said: dict[UUID, list[str]] = {}
+    changed = Message.objects.filter(turn__in=[row.turn_id for row in rows])
+    for turn_id, text in changed.values_list("turn_id", "text"):
+        now_said.setdefault(turn_id, []).append(text)
+    lines = PinnedLine.objects.filter(user_id=conversation.user_id, conversation=conversation)
+    gone = [
+        line.id
+        for line in lines
+        if pattern.search(line.text)
+        or (line.turn_id in now_said and not any(line.text in text for text in now_said[line.turn_id]))
+    ]
+    PinnedLine.objects.filter(id__in=gone).delete()
+
+
+def _make_summaries_stale(conversation: Conversation, pattern: re.Pattern[str], *, first_seq: int) -> None:
+    """Versions that stand for a changed turn, of whatever branch, and those that hold the words: without their text."""
+    versions = Summary.objects.filter(user_id=conversation.user_id, conversation=conversation)
+    was_used = queries.current_summary(conversation.user_id, conversation.id)
+    made_of_it = [row.id for row in versions if row.last_seq >= first_seq or pattern.search(row.text)]
+    Summary.objects.filter(id__in=made_of_it).update(is_stale=True, text="", deletion_id=None)
+    if was_used and was_used.id in made_of_it:
+        nudge(REBUILD_SUMMARY, conversation.id)
+
+
+def _pattern(words: str) -> re.Pattern[str]:
+    return re.compile(r"\s+".join(map(re.escape, words.split())), re.IGNORECASE)
+
+
+def _marking(pattern: re.Pattern[str]) -> Rewrite:
+    return lambda text: pattern.sub(MARK, text)

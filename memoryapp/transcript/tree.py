@@ -1,0 +1,55 @@
+"""Reads of the shape of a conversation: a tree of turns of which one branch is shown."""
+
+from collections.abc import Collection
+from uuid import UUID
+
+from memoryapp.transcript.models import Turn
+from memoryapp.transcript.queries import LAST_SHOWN
+
+
+def path_to(turn: Turn) -> list[UUID]:
+    """The turns from the first to this one."""
+    parents = parents_of_all(turn.user_id, turn.conversation_id)
+    path = [turn.id]
+    while (parent := parents[path[-1]]) is not None:
+        path.append(parent)
+    return path[::-1]
+
+
+def branch_through(turn: Turn) -> list[UUID]:
+    """The path to this turn, and on from it by the child that is shown or was last."""
+    parents = parents_of_all(turn.user_id, turn.conversation_id)
+    next_turn = {parent: child for child, parent in parents.items() if parent}
+    path = path_to(turn)
+    while path[-1] in next_turn:
+        path.append(next_turn[path[-1]])
+    return path
+
+
+def parents_of_all(
+    user_id: UUID, conversation_id: UUID, *, without: Collection[UUID] = ()
+) -> dict[UUID, UUID | None]:
+    """The tree: each turn's parent, of siblings the one shown last after the others.
+
+    Of deleted turns, and of those ``without`` which it is asked for, only those below which others are left.
+    """
+    rows = Turn.everything.filter(user_id=user_id, conversation_id=conversation_id).order_by(*LAST_SHOWN)
+    parents: dict[UUID, UUID | None] = {}
+    kept: set[UUID] = set()
+    for turn_id, parent_id, deleted_at in rows.values_list("id", "parent_id", "deleted_at"):
+        parents[turn_id] = parent_id
+        if deleted_at is None and turn_id not in without:
+            kept.add(turn_id)
+    reached: set[UUID] = set()
+    for turn_id in kept:
+        above: UUID | None = turn_id
+        while above is not None and above not in reached:
+            reached.add(above)
+            above = parents[above]
+    return {turn_id: parent_id for turn_id, parent_id in parents.items() if turn_id in reached}
+
+
+def place(user_id: UUID, conversation_id: UUID, seq: int) -> Turn | None:
+    """The turn of that number on the shown branch, also where a deleted one keeps it."""
+    rows = Turn.everything.filter(user_id=user_id, conversation_id=conversation_id, seq=seq)
+    return rows.filter(is_current=True).first()
