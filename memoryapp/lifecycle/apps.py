@@ -7,5 +7,5 @@ class LifecycleConfig(AppConfig):
     verbose_name = "Lifecycle"
 
     def ready(self) -> None:
-        # Models are loaded by now, and not before; the import connects the receiver.
-        from memoryapp.lifecycle import forgetting  # noqa: F401, PLC0415
+        # Models are loaded by now, and not before; the import connects the receivers.
+        from memoryapp.lifecycle import forgetting, redacting  # noqa: F401, PLC0415

@@ -11,8 +11,7 @@ from uuid import UUID
 
 from django.utils import timezone
 
-from memoryapp.conf import get_conf
-from memoryapp.lifecycle import prompts
+from memoryapp.lifecycle import daily_budget, prompts
 from memoryapp.llm.base import Cancellation, Usage
 from memoryapp.llm.errors import ModelError
 from memoryapp.llm.jobs import whole_reply
@@ -23,11 +22,12 @@ from memoryapp.policies import summaries as form
 from memoryapp.policies.budget import share_out
 from memoryapp.policies.fencing import without_tags
 from memoryapp.policies.summaries import Said
-from memoryapp.transcript import queries
+from memoryapp.transcript import queries, tree
 from memoryapp.transcript import summaries as transcript
 from memoryapp.transcript.models import Conversation, PinnedLine, Summary, Turn
 from memoryapp.transcript.queries import SpokenTurn
 from memoryapp.transcript.summaries import NewLine, NewSummary
+from memoryapp.tuning import queries as tuning
 
 logger = logging.getLogger(__name__)
 
@@ -36,6 +36,8 @@ TRIES = 2  # of the model; then the fallback
 WAITED_ROUNDS, MAX_ROUNDS = 8, 100
 OUR_TAGS = ("turn", "summary-so-far", "kept-verbatim-elsewhere")
 BREAKER_OPEN = "breaker_open"
+# No word of the model was waited for: it says nothing about how the next one would end.
+NOT_ASKED = (BREAKER_OPEN, daily_budget.DailyBudgetSpentError.code)
 FRAME_TOKENS = 60  # around a summary and the lines above it
 LINE_TOKENS = 20  # before each line: its turn and what it is
 # Of what a prompt may hold: folding less costs a call, and the provider's cache, for next to nothing.
@@ -61,7 +63,7 @@ class _Draft:
 
 def is_due_after(turn: Turn) -> bool:
     """Whether the next prompt would reach the trigger share of what a prompt may hold, and no summary came since."""
-    conf = get_conf()
+    conf = tuning.conf()
     share = conf.for_model(conf.chat_model).compaction_trigger_share
     used = turn.next_prompt_tokens
     if not policy.is_due(used_tokens=used, input_tokens=_input_tokens(), share=share):
@@ -166,22 +168,24 @@ def _roll_up(
     last_seq = policy.last_to_cover(
         sizes,
         keep_tokens=keep_tokens,
-        keep_turns=get_conf().compaction_keep_turns,
+        keep_turns=tuning.conf().compaction_keep_turns,
         chunk_tokens=_chunk_tokens(),
     )
     foldable = sum(size.tokens for size in sizes if last_seq is not None and size.seq <= last_seq)
     if last_seq is None or foldable < least_tokens:
         return None
+    last = tree.place(user_id, conversation.id, last_seq)
     covered = queries.spoken_turns(user_id, conversation.id, after_seq=after_seq, before_seq=last_seq + 1)
-    if not covered or covered[-1].seq != last_seq:
-        return None  # the branch was changed between the two reads
+    # A deleted turn says nothing, though a summary may end with its place.
+    if last is None or not covered or (last.deleted_at is None and covered[-1].turn_id != last.id):
+        return None  # the branch was changed between the reads
     draft = _draft(conversation, current.text if current else "", covered, cancellation=cancellation)
     lines = _lines_to_keep(conversation, covered)
     tokens_before = _tokens(covered) + (current.tokens_after if current else 0)
     if _tokens_in_prompt(draft.text, lines, is_first=current is None) >= tokens_before:
         return None
     new = NewSummary(
-        last_turn_id=covered[-1].turn_id,
+        last_turn_id=last.id,
         last_seq=last_seq,
         text=draft.text,
         method=draft.method,
@@ -205,13 +209,15 @@ def _draft(
     is_asked_for: bool = False,
 ) -> _Draft:
     """A checked summary by the model, tried twice; else one made without it, with the reason why."""
-    conf = get_conf()
+    conf = tuning.conf()
     told = _told(conversation, previous, covered)
     tokens_before = _tokens(covered) + estimate_text(previous)
     reason, spent = "", Usage()
     may_ask = conf.model_summaries and get_chat_model().name != "offline"
     if may_ask and not is_asked_for and _is_breaker_open(conversation):
         reason = BREAKER_OPEN
+    elif may_ask and daily_budget.is_spent(conversation.user_id):
+        reason = daily_budget.DailyBudgetSpentError.code
     elif may_ask:
         for _ in range(TRIES):
             try:
@@ -296,17 +302,17 @@ def _candidates(covered: Sequence[SpokenTurn]) -> Iterator[NewLine]:
 
 def _is_breaker_open(conversation: Conversation) -> bool:
     versions = queries.summaries(conversation.user_id, conversation.id).exclude(method=Summary.Method.EDITED)
-    tried = versions.exclude(fallback_reason=BREAKER_OPEN).values_list("fallback_reason", "created_at")
+    tried = versions.exclude(fallback_reason__in=NOT_ASKED).values_list("fallback_reason", "created_at")
     return policy.is_breaker_open(
         list(tried[: policy.FALLBACKS_IN_A_ROW]),
         now=timezone.now(),
-        minutes=get_conf().compaction_breaker_minutes,
+        minutes=tuning.conf().compaction_breaker_minutes,
     )
 
 
 def _keep_tokens(conversation: Conversation, used_tokens: int | None, *, shrunk_to: float) -> int:
     """How much of the newest turns may stay, so that with the rest of the prompt they take the target share."""
-    conf = get_conf()
+    conf = tuning.conf()
     # Below the trigger in any case, or one pass would call for the next.
     share = min(conf.compaction_target_share, conf.for_model(conf.chat_model).compaction_trigger_share / 2)
     target = int(share * shrunk_to * _input_tokens())
@@ -330,7 +336,7 @@ def _chunk_tokens() -> int:
     Half its window, so that estimates may be off; less where the summary before, the one it writes, the kept lines and
     the instructions need more than the other half.
     """
-    window_tokens = get_chat_model().limits(get_conf().cheap_model).window_tokens
+    window_tokens = get_chat_model().limits(tuning.conf().cheap_model).window_tokens
     beside = 2 * transcript.summary_limit_tokens() + transcript.pinned_limit_tokens()
     rest = window_tokens - beside - estimate_text(prompts.COMPACTION)
     return max(min(window_tokens // 2, rest), window_tokens // 8)

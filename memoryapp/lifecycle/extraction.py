@@ -11,18 +11,19 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from django.db import transaction
 
 from memoryapp.accounts.models import User
 from memoryapp.conf import get_conf
 from memoryapp.errors import InvalidInputError, MemoryAppError
-from memoryapp.lifecycle import findings
+from memoryapp.lifecycle import daily_budget, findings
 from memoryapp.lifecycle.findings import Finding, Findings, Neighbour, UnreadableAnswerError
 from memoryapp.lifecycle.models import LifecycleRun
 from memoryapp.llm.base import Usage
 from memoryapp.llm.registry import get_chat_model
+from memoryapp.llm.tokens import estimate_text
 from memoryapp.longterm import operations as longterm
 from memoryapp.longterm import queries as memories
 from memoryapp.longterm.models import Memory, MemorySource
@@ -41,6 +42,10 @@ PART_TOKENS, PART_MESSAGES = 6_000, 40
 MAX_PARTS = 20  # in one run; the sweep goes on with the rest
 NEIGHBOURS = 20
 KEYED_AT_MOST = 500  # of the newest, looked through for neighbours
+UNWANTED = (
+    longterm.KindRefusedError,
+    longterm.SavingPausedError,
+)  # by the person: passed over without a word
 OUTCOMES = 16  # of earlier runs: more failures in a row wait no longer
 # Two quotes are of the same words when the one holds the other and is not much longer.
 SAME_WORDS_SHARE = 0.6
@@ -130,6 +135,18 @@ def extract(conversation: Conversation) -> Extracted:
     return done
 
 
+def candidates_in(user_id: UUID, text: str, *, now: datetime) -> list[Candidate]:
+    """What would be found worth keeping in a message with this text, if the person sent it now. Stores nothing.
+
+    Raises ``ModelError`` and ``UnreadableAnswerError`` where a model is asked.
+    """
+    person = User.objects.only("memory_epoch", "time_zone").get(id=user_id)
+    sent = UserMessage(uuid4(), text, said_at=now, taint=Origin.USER_TYPED, tokens=estimate_text(text))
+    # A conversation that was never saved: nothing has failed in it, and nobody has read it.
+    reading = _Reading(Conversation(user_id=user_id), (sent,), person.memory_epoch, person.time_zone)
+    return [_candidate(reading, finding) for finding in _found(reading).taken]
+
+
 def _next_part(conversation: Conversation) -> _Reading:
     # The epoch first: a forgetting after it, however soon, overtakes what is read now.
     person = User.objects.only("memory_epoch", "time_zone").get(id=conversation.user_id)
@@ -172,6 +189,8 @@ def _found(reading: _Reading) -> Findings:
 
 def _asks_the_model(conversation: Conversation) -> bool:
     if not get_conf().model_extraction or get_chat_model().name == "offline":
+        return False
+    if daily_budget.is_spent(conversation.user_id):
         return False
     return not policy.gives_up_on_the_model(_outcomes(conversation), unreadable=UnreadableAnswerError.code)
 
@@ -245,7 +264,7 @@ def _written(reading: _Reading, finding: Finding) -> str:
     try:
         with transaction.atomic():
             remembered = longterm.remember_within(reading.user_id, _candidate(reading, finding))
-    except (InvalidInputError, ForgottenError, PendingFullError) as error:
+    except (InvalidInputError, ForgottenError, PendingFullError, *UNWANTED) as error:
         return error.code
     return "ignored" if remembered.outcome == Outcome.IGNORED else ""
 

@@ -32,14 +32,22 @@ def drop_run_records(traces: Traces, **_: object) -> None:
 
     What was said in a turn so far stays: it is a part of the conversation.
     """
-    texts = {text[:BEGINNING_CHARS] for text in traces.texts}
-    holding = runs.runs_holding(traces.user_id, texts).values_list("id", flat=True)
-    run_ids = traces.run_ids.union(holding)
-    experiences.drop(traces.user_id, run_ids=run_ids, texts=texts)
-    scratchpad.drop_records(traces.user_id, run_ids)
-    for turn_id in scratchpad.empty_idle(traces.user_id, run_ids, forgotten=texts):
+    drop_what_holds(
+        traces.user_id, run_ids=traces.run_ids, texts=traces.texts, forgetting_id=traces.forgetting_id
+    )
+
+
+def drop_what_holds(
+    user_id: UUID, *, run_ids: frozenset[UUID], texts: frozenset[str], forgetting_id: UUID | None = None
+) -> None:
+    """Drop the records of these runs and of all that hold one of the texts, within the caller's transaction."""
+    beginnings = {text[:BEGINNING_CHARS] for text in texts}
+    run_ids = run_ids.union(runs.runs_holding(user_id, beginnings).values_list("id", flat=True))
+    experiences.drop(user_id, run_ids=run_ids, texts=beginnings, forgetting_id=forgetting_id)
+    scratchpad.drop_records(user_id, run_ids)
+    for turn_id in scratchpad.empty_idle(user_id, run_ids, forgotten=beginnings):
         # After the commit: a turn's end locks the turn before its person, a forgetting has the person's lock.
-        transaction.on_commit(partial(_wake, traces.user_id, turn_id))
+        transaction.on_commit(partial(_wake, user_id, turn_id))
 
 
 def _wake(user_id: UUID, turn_id: UUID) -> None:

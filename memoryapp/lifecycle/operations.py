@@ -4,6 +4,7 @@ from collections.abc import Callable
 from datetime import datetime
 from uuid import UUID
 
+from django.db import transaction
 from django.utils import timezone
 
 from memoryapp.errors import MemoryAppError
@@ -14,6 +15,7 @@ from memoryapp.lifecycle.promotion import Promoted
 from memoryapp.lifecycle.titling import Titled
 from memoryapp.llm.base import Usage
 from memoryapp.transcript.models import Conversation, Turn
+from memoryapp.tuning import operations as tuning
 
 
 def logged(
@@ -110,13 +112,16 @@ def _note(
     usage: Usage | None = None,
     error_code: str = "",
 ) -> None:
-    LifecycleRun.objects.create(
-        job=job,
-        user_id=user_id,
-        subject_id=subject_id,
-        started_at=started_at,
-        rows=rows,
-        input_tokens=usage.total_input_tokens if usage else 0,
-        output_tokens=usage.output_tokens if usage else 0,
-        error_code=error_code,
-    )
+    with transaction.atomic():
+        LifecycleRun.objects.create(
+            job=job,
+            user_id=user_id,
+            subject_id=subject_id,
+            started_at=started_at,
+            rows=rows,
+            input_tokens=usage.total_input_tokens if usage else 0,
+            output_tokens=usage.output_tokens if usage else 0,
+            error_code=error_code,
+        )
+        if user_id and usage:
+            tuning.spend(user_id, usage, in_background=True)

@@ -11,9 +11,8 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
-from memoryapp.conf import get_conf
 from memoryapp.embeddings.base import EmbedderUnavailable
-from memoryapp.lifecycle import embedding, prompts
+from memoryapp.lifecycle import daily_budget, embedding, prompts
 from memoryapp.llm.base import Usage
 from memoryapp.llm.errors import ModelError
 from memoryapp.llm.jobs import whole_reply
@@ -29,6 +28,7 @@ from memoryapp.policies.trust import Origin, weakest
 from memoryapp.scratchpad import queries as scratchpad
 from memoryapp.scratchpad.models import Run, Step
 from memoryapp.transcript.models import Turn
+from memoryapp.tuning import queries as tuning
 
 logger = logging.getLogger(__name__)
 
@@ -85,9 +85,10 @@ class _Draft:
 def promote_run(turn: Turn, *, now: datetime) -> Promoted | None:
     """Learn from the run of a turn; None when it teaches nothing worth keeping, or did so before.
 
-    Nothing is learned in conversations that save nothing to memory, as temporary ones never do.
+    Nothing is learned in conversations that save nothing to memory, as temporary ones never do, nor while their person
+    has paused saving altogether.
     """
-    if not turn.conversation.save_memory:
+    if not (turn.conversation.save_memory and turn.user.save_memory):
         return None
     run = scratchpad.run_of_turn(turn.user_id, turn.id)
     if run is None or run.status != Run.Status.COMPLETED:
@@ -158,8 +159,12 @@ def _vector(goal: str) -> tuple[list[float] | None, str]:
 
 def _draft(run: Run, steps: Sequence[Step]) -> _Draft:
     """By the model, asked twice at most; else by code."""
-    conf, spent, reason = get_conf(), Usage(), ""
-    if conf.model_experiences and get_chat_model().name != "offline":
+    conf, spent, reason = tuning.conf(), Usage(), ""
+    if (
+        conf.model_experiences
+        and get_chat_model().name != "offline"
+        and not daily_budget.is_spent(run.user_id)
+    ):
         for _ in range(TRIES):
             try:
                 answer, usage = _asked(run, steps)

@@ -9,18 +9,19 @@ from celery import shared_task
 from django.core.exceptions import ObjectDoesNotExist
 from django.utils import timezone
 
+from memoryapp.activity import operations as activity
 from memoryapp.conf import get_conf
 from memoryapp.embeddings.base import EmbedderUnavailable
 from memoryapp.lifecycle import compaction, embedding, extraction, operations, promotion, titling
 from memoryapp.lifecycle.compaction import Compacted
 from memoryapp.lifecycle.models import LifecycleRun
+from memoryapp.longterm import forgettings, kind_changes
 from memoryapp.longterm import operations as longterm
 from memoryapp.longterm import queries as memories
 from memoryapp.nudges import EXTRACT_CONVERSATION, nudge
 from memoryapp.policies.extraction import LONGEST_WAIT
-from memoryapp.scratchpad import operations as scratchpad
-from memoryapp.scratchpad import queries as runs
-from memoryapp.transcript import conversations, keys, sources
+from memoryapp.scratchpad import records
+from memoryapp.transcript import conversations, deletions, keys, retention, sources
 from memoryapp.transcript import queries as transcript
 from memoryapp.transcript.models import Conversation, Summary, Turn
 
@@ -55,7 +56,7 @@ def after_turn(turn_id: str) -> None:
     operations.promoted(turn, lambda: promotion.promote_run(turn, now=timezone.now()))
     # One that can be tried again goes with the sweep: until then a retry knows what was done already.
     if memories.drops_run_records_at_once() and turn.status == Turn.Status.COMPLETED:
-        scratchpad.drop_records(turn.user_id, runs.run_ids_of_turns(turn.user_id, [turn.id]).values())
+        records.drop_unkept(turn.user_id, turn.id)
     _embed_turn(turn)
     operations.titled(turn, lambda: titling.give_title_if_due(turn))
     if compaction.is_due_after(turn):
@@ -103,6 +104,16 @@ def summarise_again(conversation_id: str) -> None:
     _on_request(conversation_id, lambda it: compaction.summarise_again(it.user_id, it.id))
 
 
+@shared_task
+def rebuild_summary(conversation_id: str) -> None:
+    """What the summary was made from has changed: until there is a new one, its turns stand in the prompt."""
+
+    def rebuild(conversation: Conversation) -> Compacted:
+        return compaction.compact(conversation.user_id, conversation.id, trigger=Summary.Trigger.REBUILD)
+
+    _on_request(conversation_id, rebuild)
+
+
 def _on_request(conversation_id: str, work: Callable[[Conversation], Compacted]) -> None:
     conversation = transcript.conversation_for_worker(UUID(conversation_id))
     if conversation:
@@ -111,15 +122,20 @@ def _on_request(conversation_id: str, work: Callable[[Conversation], Compacted])
 
 @shared_task
 def sweep() -> None:
-    """Once a minute: delete what has faded, been deleted or was temporary, drop old run records, embed the backlog,
-    wake the reading of what nobody has read.
+    """Once a minute: make the changes of kinds that are due, delete what has faded, been forgotten or deleted or was
+    temporary, drop old run records, embed the backlog, wake the reading of what nobody has read.
 
     Each for itself: what one person's rows do to one of them must not stop the others.
     """
     for job in (
+        _apply_kind_changes,
         _delete_faded,
+        _finish_forgettings,
         _delete_conversations,
+        _delete_turns,
+        _delete_overdue,
         _drop_run_records,
+        _drop_old_activity,
         _keep_missing_keys,
         _embed_backlog,
         _wake_extraction,
@@ -130,18 +146,39 @@ def sweep() -> None:
             logger.exception("The sweep could not finish %s", job.__name__.strip("_"))
 
 
+def _apply_kind_changes() -> None:
+    kind_changes.apply_due(timezone.now())
+
+
 def _delete_faded() -> None:
     operations.logged(LifecycleRun.Job.EXPIRY, longterm.delete_faded)
+
+
+def _finish_forgettings() -> None:
+    operations.logged(LifecycleRun.Job.EXPIRY, forgettings.finish_due)
 
 
 def _delete_conversations() -> None:
     operations.logged(LifecycleRun.Job.EXPIRY, conversations.delete_for_good)
 
 
+def _delete_turns() -> None:
+    operations.logged(LifecycleRun.Job.EXPIRY, deletions.delete_turns_for_good)
+
+
+def _delete_overdue() -> None:
+    operations.logged(LifecycleRun.Job.EXPIRY, retention.delete_overdue)
+
+
 def _drop_run_records() -> None:
     days = memories.run_record_days()
     if days is not None:
-        operations.logged(LifecycleRun.Job.EXPIRY, lambda: scratchpad.drop_old_records(older_than_days=days))
+        operations.logged(LifecycleRun.Job.EXPIRY, lambda: records.drop_old(older_than_days=days))
+
+
+def _drop_old_activity() -> None:
+    days = get_conf().activity_days
+    operations.logged(LifecycleRun.Job.EXPIRY, lambda: activity.drop_old(older_than_days=days))
 
 
 def _keep_missing_keys() -> None:

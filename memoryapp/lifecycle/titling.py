@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 
 from memoryapp.conf import get_conf
-from memoryapp.lifecycle import prompts
+from memoryapp.lifecycle import daily_budget, prompts
 from memoryapp.llm.base import ModelReply, Usage
 from memoryapp.llm.errors import ModelError
 from memoryapp.llm.jobs import whole_reply
@@ -61,7 +61,7 @@ def give_title_if_due(turn: Turn) -> Titled | None:
         logger.warning("Conversation %s keeps its first words as title: %s", turn.conversation_id, error.code)
         return None
     title = title_in(reply.text) if reply.stop_reason == "end_turn" else ""
-    is_taken = bool(title) and conversations.give_title(turn.conversation_id, title)
+    is_taken = bool(title) and conversations.give_title(turn.conversation, title)
     return Titled(title if is_taken else "", reply.usage)
 
 
@@ -82,6 +82,7 @@ def _is_due(turn: Turn) -> bool:
         and not conversation.is_temporary
         and get_chat_model().name != "offline"
         and queries.is_first_completed(turn)
+        and not daily_budget.is_spent(turn.user_id)
     )
 
 

@@ -13,6 +13,7 @@ from memoryapp.lifecycle.models import LifecycleRun
 from memoryapp.lifecycle.tasks import after_turn, extract_conversation, sweep
 from memoryapp.llm.base import ModelReply, ToolUse, Usage
 from memoryapp.longterm import operations as longterm
+from memoryapp.longterm import refusals
 from memoryapp.longterm.models import Memory, MemorySource
 from memoryapp.nudges import EXTRACT_CONVERSATION
 from memoryapp.transcript import branches, claims, conversations, queries
@@ -637,3 +638,12 @@ def test_bobs_conversation_teaches_nothing_about_alice(alice, bob):
 
     assert live(alice) == []
     assert live(bob) == [SAID]
+
+
+def test_what_its_person_does_not_want_remembered_is_passed_over_for_good(alice, conversation):
+    refusals.refuse(alice.id, "identity")
+    say(conversation, SAID)
+
+    read(conversation)
+
+    assert (live(alice), unread(), last_run().error_code) == ([], 0, "")

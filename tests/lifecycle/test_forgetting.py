@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from memoryapp.llm import messages_json
 from memoryapp.llm.base import ModelMessage, ToolUse
-from memoryapp.longterm import experiences
+from memoryapp.longterm import experiences, forgettings
 from memoryapp.longterm import operations as longterm
 from memoryapp.longterm.experiences import Lesson
 from memoryapp.longterm.models import Experience, Memory
@@ -126,6 +126,37 @@ def test_the_record_of_a_run_that_holds_the_statement_is_dropped(alice, hold, st
 
     forget(memory)
 
+    assert not Run.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "statement", [STATEMENT, IN_GERMAN, r"It is in C:\new\notes"], ids=["quoted", "not ASCII", "path"]
+)
+@pytest.mark.parametrize("hold", HOLDING.values(), ids=HOLDING)
+def test_so_is_it_when_many_are_forgotten_at_once_and_no_other(alice, hold, statement):
+    memories = [remember(alice, f"I know fact {number}").memory for number in range(21)]
+    memories.append(remember(alice, statement).memory)
+    holding, other = open_run(alice), open_run(alice, "What is 6 times 7?")
+    hold(holding, statement)
+    step(other, done="6 * 7")
+    for run in (holding, other):
+        close(run)
+
+    forgettings.forget(alice.id, [memory.id for memory in memories], now=timezone.now())
+
+    assert list(Run.objects.all()) == [other]
+
+
+def test_a_record_that_is_gone_does_not_come_back_with_what_it_held(alice):
+    memory = remember(alice, STATEMENT).memory
+    run = open_run(alice)
+    step(run, done=STATEMENT)
+    close(run)
+    act = forgettings.forget(alice.id, [memory.id], now=timezone.now())
+
+    forgettings.undo(alice.id, act.id, now=timezone.now())
+
+    assert live(alice) == [STATEMENT]
     assert not Run.objects.exists()
 
 

@@ -11,14 +11,19 @@ from memoryapp.errors import NotFoundError
 from memoryapp.lifecycle import tasks
 from memoryapp.lifecycle.models import LifecycleRun
 from memoryapp.llm.base import Usage
+from memoryapp.longterm import forgettings
+from memoryapp.longterm.models import Memory
 from memoryapp.transcript import claims, conversations, queries
 from memoryapp.transcript.models import Conversation, Message
+from tests.longterm.saying import remember
 from tests.talking import say
 from tests.turns import COMMITTED, at_once, claim, post, start
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("broken", ["_delete_faded", "_delete_conversations", "_drop_run_records"])
+@pytest.mark.parametrize(
+    "broken", ["_delete_faded", "_finish_forgettings", "_delete_conversations", "_drop_run_records"]
+)
 def test_a_job_that_fails_does_not_stop_the_next(monkeypatch, caplog, broken):
     done = []
 
@@ -33,6 +38,17 @@ def test_a_job_that_fails_does_not_stop_the_next(monkeypatch, caplog, broken):
 
     assert done == ["embedding"]
     assert broken.strip("_") in caplog.text
+
+
+def test_what_can_be_undone_no_longer_is_deleted_and_logged(alice):
+    memories = [remember(alice, text).memory for text in ("I like figs", "I own a boat")]
+    for memory, minutes in zip(memories, (11, 9), strict=True):
+        forgettings.forget(alice.id, [memory.id], now=timezone.now() - timedelta(minutes=minutes))
+
+    tasks.sweep()
+
+    assert [memory.statement for memory in Memory.everything.all()] == ["I own a boat"]
+    assert LifecycleRun.objects.get(job="expiry").rows == 1
 
 
 @pytest.mark.django_db

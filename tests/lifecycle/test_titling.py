@@ -118,9 +118,9 @@ def test_a_name_given_while_the_model_thinks_wins(model, conversation, monkeypat
     model.script(reply("Morning trains to Porto"))
     give_title = conversations.give_title
 
-    def renamed_just_before(conversation_id, title):
-        conversations.change_conversation(conversation.user_id, conversation_id, title="My trip")
-        return give_title(conversation_id, title)
+    def renamed_just_before(as_it_was, title):
+        conversations.change_conversation(conversation.user_id, conversation.id, title="My trip")
+        return give_title(as_it_was, title)
 
     monkeypatch.setattr(conversations, "give_title", renamed_just_before)
 
