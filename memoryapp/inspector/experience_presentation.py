@@ -1,6 +1,6 @@
 """What the pages of the experiences show."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -8,6 +8,9 @@ from uuid import UUID
 from django.urls import reverse
 from django.utils import timezone
 
+from memoryapp.context.models import Use
+from memoryapp.inspector.presentation import turn_url
+from memoryapp.longterm.experiences import BY_PERSON, LESSON_MAX_CHARS, words_digest
 from memoryapp.longterm.models import Experience
 from memoryapp.longterm.presentation import ORIGIN_LABELS, expires_text
 from memoryapp.policies.trust import Origin
@@ -41,6 +44,7 @@ class ExperiencePage:
     avoid: Sequence[str]
     origin_label: str
     written_by: str
+    is_by_person: bool
     seen_count: int
     least_percent: int
     affirmed_at: datetime
@@ -51,6 +55,48 @@ class ExperiencePage:
     def __getattr__(self, name: str) -> object:
         # Templates read one flat object.
         return getattr(self.row, name)
+
+
+@dataclass(frozen=True, slots=True)
+class UseRow:
+    """A reply that was given it."""
+
+    conversation_title: str
+    used_at: datetime
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class LessonForm:
+    """``now``: the lesson as it stands, where that is not what its person saw; ``problem``: why it was not taken."""
+
+    worked: str
+    avoid: str
+    seen: str
+    problem: str = ""
+    now: Sequence[str] = ()
+    max_chars: int = LESSON_MAX_CHARS
+
+
+def lesson_form(
+    experience: Experience, *, posted: Mapping[str, str] | None = None, problem: str = ""
+) -> LessonForm:
+    """With the words as they stand, or as they were sent."""
+    seen = words_digest(experience)
+    if posted is None:
+        return LessonForm(experience.worked, experience.avoid, seen)
+    is_stale = posted.get("seen", "") != seen
+    return LessonForm(
+        worked=posted.get("worked", ""),
+        avoid=posted.get("avoid", ""),
+        seen=seen,
+        problem=problem,
+        now=[line for line in (experience.worked, experience.avoid) if line] if is_stale else (),
+    )
+
+
+def use_row(use: Use) -> UseRow:
+    return UseRow(use.turn.conversation.title or "New chat", use.used_at, turn_url(use.turn))
 
 
 def experience_row(experience: Experience) -> ExperienceRow:
@@ -79,6 +125,7 @@ def experience_page(experience: Experience) -> ExperiencePage:
         avoid=experience.avoid.splitlines(),
         origin_label=ORIGIN_LABELS[Origin(experience.origin)],
         written_by=experience.model,
+        is_by_person=experience.model == BY_PERSON,
         seen_count=experience.seen_count,
         least_percent=round(experience.kind.min_confidence * 100),
         affirmed_at=experience.affirmed_at,

@@ -11,18 +11,23 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
 from memoryapp import rest
-from memoryapp.accounts.auth import caller_id
-from memoryapp.errors import InvalidInputError
+from memoryapp.context import queries as contexts
+from memoryapp.errors import InvalidInputError, StaleVersionError
 from memoryapp.inspector import experience_presentation as show
+from memoryapp.inspector import undoing
+from memoryapp.inspector.break_glass import subject
 from memoryapp.inspector.views import PAGE, render_page
-from memoryapp.longterm import experience_queries, experiences
-from memoryapp.longterm.presentation import FORGOTTEN
+from memoryapp.longterm import experience_queries, experiences, forgettings
+from memoryapp.longterm.models import Experience
+
+USES = 20  # of the newest replies that were given it
+FORGOTTEN = "Forgotten, with the records of the runs that taught it or were given it, and what those taught."
 
 
 @login_required
 @require_GET
 def listing(request: HttpRequest) -> HttpResponse:
-    rows = experience_queries.unfaded(caller_id(request))
+    rows = experience_queries.unfaded(subject(request))
     page, next_cursor = rest.page(
         rows, order=("-recorded_at", "-id"), cursor=request.GET.get("after", ""), limit=PAGE
     )
@@ -36,15 +41,40 @@ def listing(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_GET
 def experience(request: HttpRequest, experience_id: UUID) -> HttpResponse:
-    found = experience_queries.get(caller_id(request), experience_id)
-    return render_page(request, "experience", {"experience": show.experience_page(found)})
+    """``?edit=lesson``: with the form for its words."""
+    found = experience_queries.get(subject(request), experience_id)
+    is_editing = request.GET.get("edit") == "lesson"
+    return _page(request, found, form=show.lesson_form(found) if is_editing else None)
+
+
+@login_required
+@require_POST
+def edit(request: HttpRequest, experience_id: UUID) -> HttpResponse:
+    """A person's own words for what it taught."""
+    user_id, posted = subject(request), request.POST
+    found = experience_queries.get(user_id, experience_id)
+    try:
+        experiences.correct(
+            user_id,
+            experience_id,
+            worked=posted.get("worked", ""),
+            avoid=posted.get("avoid", ""),
+            seen=posted.get("seen", ""),
+            now=timezone.now(),
+        )
+    except (StaleVersionError, InvalidInputError) as error:
+        form = show.lesson_form(found, posted=posted.dict(), problem=str(error))
+        is_stale = isinstance(error, StaleVersionError)
+        return _page(request, found, form=form, status=409 if is_stale else error.http_status)
+    messages.success(request, "Corrected. Later tasks are given your words.")
+    return redirect("inspector:experience", experience_id)
 
 
 @login_required
 @require_POST
 def feedback(request: HttpRequest, experience_id: UUID) -> HttpResponse:
     """A person's word on this page, where they read it, also confirms what waits for it."""
-    user_id, said = caller_id(request), request.POST.get("helped", "")
+    user_id, said = subject(request), request.POST.get("helped", "")
     experience_queries.get(
         user_id, experience_id
     )  # what is not theirs does not exist, whatever the form says
@@ -65,6 +95,18 @@ def feedback(request: HttpRequest, experience_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def forget(request: HttpRequest, experience_id: UUID) -> HttpResponse:
-    experiences.forget(caller_id(request), experience_id)
-    messages.success(request, FORGOTTEN)
+    act = forgettings.forget_experiences(subject(request), [experience_id], now=timezone.now())
+    undoing.offer_forgetting(request, act, text=FORGOTTEN)
     return redirect("inspector:experiences")
+
+
+def _page(
+    request: HttpRequest, found: Experience, *, form: show.LessonForm | None = None, status: int = 200
+) -> HttpResponse:
+    uses = contexts.uses_of_experience(found.user_id, found.id)[:USES]
+    context = {
+        "experience": show.experience_page(found),
+        "form": form,
+        "uses": [show.use_row(use) for use in uses],
+    }
+    return render_page(request, "experience", context, status=status)

@@ -1,97 +1,278 @@
-"""The kinds of facts and their lifetimes: for everyone to read, for staff to change with a look at what that does."""
+"""The policies: rules of kinds, for everyone to read, and for staff to change after a look at what that does."""
+
+import json
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from functools import wraps
+from hashlib import sha256
+from typing import Any, cast
+from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse, QueryDict
-from django.shortcuts import redirect
-from django.views.decorators.http import require_GET, require_http_methods
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from memoryapp import rest
 from memoryapp.accounts.auth import caller
-from memoryapp.errors import InvalidInputError
-from memoryapp.inspector.views import render_page
-from memoryapp.longterm import kinds, queries
-from memoryapp.longterm.models import MAX_DAYS, Kind
+from memoryapp.errors import InvalidInputError, MemoryAppError
+from memoryapp.inspector import kind_presentation as show
+from memoryapp.inspector import undoing
+from memoryapp.inspector.kind_forms import ChangeForm, NewKindForm
+from memoryapp.longterm import kind_changes, kind_effects, kinds, queries
+from memoryapp.longterm.kind_changes import KindChangedError, Rule
+from memoryapp.longterm.kind_effects import Held
+from memoryapp.longterm.models import Kind, KindChange
+from memoryapp.scratchpad import record_ages
 
-OLD_REASON = "This is the reason for the lifetime before. Say why it is kept so long from now on."
+PAGE = 30
+LATEST = 5  # changes on the page of a kind
+
+View = Callable[..., HttpResponse]
+
+
+def for_staff(view: View) -> View:
+    """People who are not staff may not, strangers sign in first."""
+
+    @login_required
+    @wraps(view)
+    def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if not caller(request).is_staff:
+            raise PermissionDenied
+        return view(request, *args, **kwargs)
+
+    return guarded
+
+
+def render_policy(
+    request: HttpRequest, page: str, context: dict[str, Any], *, status: int = 200
+) -> HttpResponse:
+    context["pending_count"] = queries.quota(caller(request).id).waiting
+    return render(request, f"policies/{page}.html", context, status=status)
 
 
 @login_required
 @require_GET
 def listing(request: HttpRequest) -> HttpResponse:
-    return render_page(request, "kinds", {"all_kinds": queries.kinds()})
+    """Every kind, its rule and the reason for it; with how much there is of it, one's own or everybody's."""
+    person = caller(request)
+    held = kind_effects.held(None if person.is_staff else person.id)
+    coming = {change.kind_id: change for change in kind_changes.to_come()}
+    rows = [
+        show.Row(kind, _held(kind, held, None if person.is_staff else person.id), coming.get(kind.id))
+        for kind in queries.kinds()
+    ]
+    return render_policy(request, "kinds", {"rows": rows})
 
 
-@login_required
+@for_staff
 @require_http_methods(["GET", "POST"])
 def kind(request: HttpRequest, slug: str) -> HttpResponse:
-    """Another lifetime and its reason. What it does is shown first, and done by the second button alone."""
-    if not caller(request).is_staff:
-        raise PermissionDenied
+    """Another rule. What it does is shown first, and done by the second button alone."""
     found = kinds.get_kind(slug)
     if request.method == "GET":
-        return _kind(request, found)
-    values = request.POST
+        return _kind(request, found, ChangeForm(kind=found))
+    form = ChangeForm(request.POST, kind=found)
+    if not form.is_valid():
+        return _kind(request, found, form, status=InvalidInputError.http_status)
+    applies_at = form.applies_at(time_zone=caller(request).time_zone)
+    values = form.values()
+    seen = _seen(request.POST.get("seen", ""))
     try:
-        ttl_days = _days(values, found)
-    except InvalidInputError as error:
-        return _kind(request, found, draft=values, ttl_problem=str(error), status=error.http_status)
-    rationale = values.get("rationale", "").strip()
-    is_reason_old = ttl_days != found.ttl_days and rationale == found.rationale
-    problem = OLD_REASON if is_reason_old else ""
-    if values.get("apply") != values.get("ttl_days"):  # what was shown is what is done
-        preview = _preview(found, ttl_days)
-        return _kind(request, found, draft=values, preview=preview, is_asked=True, rationale_problem=problem)
-    if is_reason_old:
-        return _kind(request, found, draft=values, rationale_problem=problem, status=422)
+        after = kind_changes.changed(slug, values)
+        if applies_at is not None:
+            kind_changes.require_ahead(applies_at, now=timezone.now())
+        # What was shown is what is done: the very values, of the very rule.
+        if request.POST.get("apply") != _token(values, applies_at, seen):
+            return _kind(request, found, form, after=after)
+        made = kind_changes.change(
+            slug,
+            values,
+            changed_by=caller(request).id,
+            now=timezone.now(),
+            seen=seen,
+            applies_at=applies_at,
+        )
+    except KindChangedError as error:
+        return _kind(request, kinds.get_kind(slug), form, clash=error, status=error.http_status)
+    except MemoryAppError as error:
+        return _kind(request, found, form, problem=str(error), status=error.http_status)
+    if made is not None:
+        _tell(request, made)
+    return redirect("policies:kind", slug=slug)
+
+
+@for_staff
+@require_http_methods(["GET", "POST"])
+def add(request: HttpRequest) -> HttpResponse:
+    form = NewKindForm(request.POST if request.method == "POST" else None)
+    if not form.is_bound:
+        return render_policy(request, "kind_add", {"form": form})
+    if form.is_valid():
+        try:
+            made = kinds.add(**form.values())
+        except InvalidInputError as error:
+            form.add_error("slug" if "slug" in str(error) else None, str(error))
+        else:
+            messages.success(
+                request, f"Added: {made.label}. What is remembered can be of this kind from now on."
+            )
+            return redirect("policies:kinds")
+    return render_policy(request, "kind_add", {"form": form}, status=InvalidInputError.http_status)
+
+
+@for_staff
+@require_POST
+def delete(request: HttpRequest, slug: str) -> HttpResponse:
+    label = kinds.get_kind(slug).label
     try:
-        kinds.change(slug, ttl_days=ttl_days, rationale=rationale)
-    except InvalidInputError as error:
-        return _kind(request, found, draft=values, problem=str(error), status=error.http_status)
-    messages.success(request, f"Changed: {found.label}. It holds from now on, for old memories too.")
-    return redirect("inspector:kinds")
+        kinds.delete(slug)
+    except MemoryAppError as error:
+        messages.error(request, str(error))
+        return redirect("policies:kind", slug=slug)
+    messages.success(request, f"Deleted: {label}.")
+    return redirect("policies:kinds")
+
+
+@for_staff
+@require_GET
+def history(request: HttpRequest) -> HttpResponse:
+    """Every change of every kind, or of one (``?kind=``), newest first."""
+    slug = request.GET.get("kind", "")
+    of_kind = kinds.get_kind(slug) if slug else None
+    cursor = request.GET.get("after", "")
+    page, next_cursor = rest.page(
+        kind_changes.history(of_kind), order=("-created_at", "-id"), cursor=cursor, limit=PAGE
+    )
+    context = {
+        "changes": [show.past(change) for change in page],
+        "kind": of_kind,
+        "all_kinds": queries.kinds(),
+        "next_cursor": next_cursor,
+        "is_continued": bool(cursor),
+    }
+    return render_policy(request, "kind_history", context)
+
+
+@for_staff
+@require_POST
+def undo(request: HttpRequest, change_id: UUID) -> HttpResponse:
+    """Withdraw a change to come, or take one back that was made."""
+    change = kind_changes.get_change(change_id)
+    try:
+        kind_changes.undo(change_id, by=caller(request).id, now=timezone.now())
+    except MemoryAppError as error:
+        messages.error(request, str(error))
+    else:
+        said = "Taken back" if change.applied_at else "Withdrawn"
+        gone = f" Gone for good: {show.counted(change.deleted_rows)}." if change.deleted_rows else ""
+        messages.success(request, f"{said}: the change of {change.kind.label}.{gone}")
+    return redirect("policies:kind", slug=change.kind.slug)
 
 
 def _kind(
     request: HttpRequest,
     found: Kind,
+    form: ChangeForm,
     *,
-    draft: QueryDict | None = None,
-    preview: list[kinds.Fading] | None = None,
-    is_asked: bool = False,
+    after: Kind | None = None,
+    clash: KindChangedError | None = None,
     problem: str = "",
-    ttl_problem: str = "",
-    rationale_problem: str = "",
     status: int = 200,
 ) -> HttpResponse:
-    present = "" if found.ttl_days is None else str(found.ttl_days)
+    now = timezone.now()
+    changes = list(kind_changes.history(found)[: LATEST + 1])
+    shown = [show.past(change) for change in changes[:LATEST]]
+    present = kind_changes.rule(found)
     context = {
         "kind": found,
-        "ttl_days": draft.get("ttl_days", "") if draft else present,
-        "rationale": draft.get("rationale", "") if draft else found.rationale,
-        "preview": preview,
-        "is_asked": is_asked,
+        "form": form,
+        "held": _held(found, kind_effects.held(), None),
+        "is_needed": found.subject != Kind.Subject.STATEMENT,
         "form_error": problem,
-        "ttl_problem": ttl_problem,
-        "rationale_problem": rationale_problem,
+        "seen": json.dumps(present),
+        "clash": _clash(clash, form) if clash else [],
+        "clash_by": changes[0] if clash and changes else None,
+        "to_come": [row for row in shown if row.is_to_come],
+        "changes": [row for row in shown if not row.is_to_come],
+        "has_more": len(changes) > LATEST,
+        "undoing": _undoing(changes, present),
     }
-    return render_page(request, "kind", context, status=status)
+    if after is not None:
+        applies_at = form.applies_at(time_zone=caller(request).time_zone)
+        context |= {
+            "effects": show.effects(
+                found, after, reader_id=caller(request).id, now=now, applies_at=applies_at
+            ),
+            "applies_at": applies_at,
+            "token": _token(form.values(), applies_at, present),
+        }
+    return render_policy(request, "kind", context, status=status)
 
 
-def _preview(found: Kind, ttl_days: int | None) -> list[kinds.Fading] | None:
-    """None for records of runs, which hold no memories."""
-    if found.subject == Kind.Subject.RUN:
+def _undoing(changes: list[KindChange], present: Mapping[str, Any]) -> show.Undoing | None:
+    """Of the newest change that was made: while none waits, and nobody set its fields anew."""
+    if any(not change.applied_at and not change.undone_at for change in changes):
         return None
-    return kinds.preview(found.slug, ttl_days=ttl_days)
+    made = next((change for change in changes if change.applied_at and not change.undone_at), None)
+    is_so = made is not None and all(present[field] == value for field, value in made.after.items())
+    return show.undoing(made) if made is not None and is_so else None
 
 
-def _days(values: QueryDict, found: Kind) -> int | None:
-    """A number of days, or nothing for ever. Raises InvalidInputError."""
-    written = values.get("ttl_days", "").strip()
-    if not written:
-        return None
-    least = 0 if found.subject == Kind.Subject.RUN else 1
-    is_number = written.isascii() and written.isdigit() and len(written) <= 6
-    if not is_number or not least <= int(written) <= MAX_DAYS:
-        raise InvalidInputError(f"Lifetime in days: {least} to {MAX_DAYS:,}, or empty for ever.")
-    return int(written)
+def _held(kind: Kind, held: Mapping[int, Held], user_id: UUID | None) -> Held:
+    """Records of runs are the scratchpad's to count."""
+    if kind.subject != Kind.Subject.RUN:
+        return held.get(kind.id, Held())
+    return Held(rows=record_ages.count(user_id))
+
+
+def _clash(error: KindChangedError, form: ChangeForm) -> list[show.Difference]:
+    """What was seen, what is, and what was wanted, of the fields that somebody else changed."""
+    wanted = form.values()
+    before, present = cast("Rule", error.details["seen"]), cast("Rule", error.details["present"])
+    return [
+        show.Difference(
+            show.NAMES[field],
+            show.value_words(field, value),
+            show.value_words(field, present[field]),
+            show.value_words(field, wanted[field]) if field in wanted else "",
+        )
+        for field, value in before.items()
+    ]
+
+
+def _seen(written: str) -> dict[str, Any]:
+    """The rule that the form was made of; it comes back as it was sent, or the form is looked at anew."""
+    try:
+        values = json.loads(written)
+    except ValueError:
+        return {}
+    fields = values if isinstance(values, dict) else {}
+    return {field: value for field, value in fields.items() if field in kind_changes.FIELDS}
+
+
+def _token(values: Mapping[str, Any], applies_at: Any, seen: Mapping[str, Any]) -> str:
+    said = json.dumps([dict(values), str(applies_at), dict(seen)], sort_keys=True)
+    return sha256(said.encode()).hexdigest()[:32]
+
+
+def _tell(request: HttpRequest, made: KindChange) -> None:
+    url = reverse("policies:change_undo", args=[made.id])
+    if made.applied_at is None:
+        text = f"{made.kind.label} changes on {_day(made.applies_at, 'j F Y')}."
+        undoing.offer(request, text=text, url=url, until=None, label="Withdraw")
+        return
+    text = f"Changed: {made.kind.label}. It holds from now on, for old memories too."
+    until = kind_changes.undo_until(made)
+    if made.hidden_rows and until:
+        text += f" {show.counted(made.hidden_rows)} hidden: until {_day(until, 'j M, H:i')} all of it can come back."
+    undoing.offer(request, text=text, url=url, until=None)
+
+
+def _day(moment: datetime, form: str) -> str:
+    return date_format(timezone.localtime(moment), form)

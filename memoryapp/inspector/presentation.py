@@ -11,13 +11,12 @@ from django.utils import timezone
 
 from memoryapp.longterm import queries as longterm
 from memoryapp.longterm.feedback import is_set_aside
-from memoryapp.longterm.models import Memory, MemoryVersion
+from memoryapp.longterm.models import Memory
 from memoryapp.longterm.presentation import ORIGIN_LABELS, STATUS_LABELS, expires_text
 from memoryapp.policies.flags import instruction_shaped
 from memoryapp.policies.reconciliation import normalise
 from memoryapp.policies.trust import Origin
-from memoryapp.transcript import queries as transcript
-from memoryapp.transcript.models import Conversation, Message, Turn
+from memoryapp.transcript.models import Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,27 +36,7 @@ class MemoryRow:
     url: str
     version: int
     is_flagged: bool
-
-
-@dataclass(frozen=True, slots=True)
-class VersionRow:
-    version: int
-    statement: str
-    changed_by: str
-    recorded_at: datetime
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class FormerRow:
-    """A former value of a fact: from when until when it held, and what put an end to it."""
-
-    statement: str
-    url: str
-    held_from: datetime
-    held_to: datetime | None
-    replaced_by: str
-    replaced_by_url: str
+    use_count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,50 +51,6 @@ class WaitingCard:
 
     def __getattr__(self, name: str) -> object:
         return getattr(self.row, name)
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryPage:
-    """A ``MemoryRow`` with everything its own page adds."""
-
-    row: MemoryRow
-    kind_rationale: str
-    key: str
-    source_url: str
-    source_text: str
-    flag_reason: str
-    happened_at: datetime | None
-    expires_at: datetime | None
-    versions: Sequence[VersionRow]
-    superseded_by_url: str
-    superseded_at: datetime | None
-    former: Sequence[FormerRow]
-    is_set_aside: bool
-    card: WaitingCard | None
-
-    def __getattr__(self, name: str) -> object:
-        # Templates read one flat object.
-        return getattr(self.row, name)
-
-
-@dataclass(frozen=True, slots=True)
-class ConversationRow:
-    id: UUID
-    title: str
-    turn_count: int
-    summary_count: int
-    memory_count: int
-    updated_at: datetime
-    url: str
-
-
-@dataclass(frozen=True, slots=True)
-class TurnRow:
-    seq: int
-    user_text: str
-    reply_text: str
-    created_at: datetime
-    status: str
 
 
 def memory_row(memory: Memory) -> MemoryRow:
@@ -139,57 +74,17 @@ def memory_row(memory: Memory) -> MemoryRow:
         url=fact_url(memory),
         version=memory.version,
         is_flagged=memory.is_flagged,
-    )
-
-
-def memory_page(memory: Memory) -> MemoryPage:
-    message = memory.source_message
-    replaced_by = memory.superseded_by
-    return MemoryPage(
-        row=memory_row(memory),
-        kind_rationale=memory.kind.rationale,
-        key=memory.key,
-        source_url=source_url(memory),
-        source_text=message.text if message else "",
-        flag_reason=_flag_reason(memory),
-        happened_at=memory.happened_at,
-        expires_at=getattr(memory, "fades_at", None),
-        versions=[_version_row(version, memory) for version in longterm.versions(memory)],
-        superseded_by_url=fact_url(replaced_by) if replaced_by else "",
-        superseded_at=memory.superseded_at,
-        former=_former_rows(memory),
-        is_set_aside=is_set_aside(memory),
-        card=_waiting_card(memory) if memory.status in longterm.WAITING else None,
+        use_count=getattr(memory, "use_count", 0),
     )
 
 
 def waiting_cards(waiting: Sequence[Memory]) -> list[WaitingCard]:
-    """Of a conflict, what it does not fit is looked for: one statement each, and there are few."""
+    """All of one person."""
+    if not waiting:
+        return []
     prefetch_related_objects(waiting, "source_message__turn__conversation")
-    return [_waiting_card(memory) for memory in waiting]
-
-
-def conversation_row(conversation: Conversation, *, memory_count: int) -> ConversationRow:
-    """``conversation`` comes with ``turn_count`` and ``summary_count``."""
-    return ConversationRow(
-        id=conversation.id,
-        title=conversation.title,
-        turn_count=getattr(conversation, "turn_count", 0),
-        summary_count=getattr(conversation, "summary_count", 0),
-        memory_count=memory_count,
-        updated_at=conversation.updated_at,
-        url=reverse("inspector:conversation", args=[conversation.id]),
-    )
-
-
-def turn_row(turn: Turn) -> TurnRow:
-    return TurnRow(
-        seq=turn.seq,
-        user_text=transcript.text_of(turn, Message.Role.USER),
-        reply_text=transcript.text_of(turn, Message.Role.ASSISTANT),
-        created_at=turn.created_at,
-        status=turn.status,
-    )
+    rivals = longterm.rivals(waiting[0].user_id, waiting)
+    return [_waiting_card(memory, rivals.get(memory.id)) for memory in waiting]
 
 
 def fact_url(memory: Memory) -> str:
@@ -204,7 +99,11 @@ def turn_url(turn: Turn) -> str:
 def source_url(memory: Memory) -> str:
     """The message it was taken from, while its conversation is there."""
     message = memory.source_message
-    is_there = message is not None and message.turn.conversation.deleted_at is None
+    is_there = (
+        message is not None
+        and message.turn.deleted_at is None
+        and message.turn.conversation.deleted_at is None
+    )
     return turn_url(message.turn) if message and is_there else ""
 
 
@@ -214,48 +113,17 @@ def _status_label(memory: Memory, *, has_faded: bool) -> str:
     return "Set aside as wrong" if is_set_aside(memory) else STATUS_LABELS[Memory.Status(memory.status)]
 
 
-def _waiting_card(memory: Memory) -> WaitingCard:
-    rival = longterm.rival(memory)
+def _waiting_card(memory: Memory, rival: Memory | None) -> WaitingCard:
     return WaitingCard(
         row=memory_row(memory),
         source_url=source_url(memory),
         channel=memory.get_channel_display(),
-        flag_reason=_flag_reason(memory),
+        flag_reason=flag_reason(memory),
         rival=memory_row(rival) if rival else None,
     )
 
 
-def _former_rows(memory: Memory) -> list[FormerRow]:
-    """The newest first; each was replaced by the one above it, the newest by ``memory`` itself."""
-    rows = []
-    successor = memory
-    for former in longterm.superseded_by(memory).select_related("kind", "source_message__turn__conversation"):
-        rows.append(
-            FormerRow(
-                statement=former.statement,
-                url=fact_url(former),
-                held_from=former.valid_from,
-                held_to=former.valid_to,
-                replaced_by=_how_it_came(successor),
-                replaced_by_url=source_url(successor),
-            )
-        )
-        successor = former
-    return rows
-
-
-def _how_it_came(memory: Memory) -> str:
-    """What told it, to follow "replaced by"."""
-    if memory.source_message_id:
-        return "your message"
-    return {
-        Memory.Channel.INSPECTOR: "what you wrote on this page",
-        Memory.Channel.API: "a program",
-        Memory.Channel.IMPORT: "an import",
-    }.get(Memory.Channel(memory.channel), "what you said in a chat that is gone")
-
-
-def _flag_reason(memory: Memory) -> str:
+def flag_reason(memory: Memory) -> str:
     if not memory.is_flagged:
         return ""
     return instruction_shaped(memory.statement) or "it reads like an instruction to the assistant"
@@ -264,14 +132,3 @@ def _flag_reason(memory: Memory) -> str:
 def _is_same(quote: str, statement: str) -> bool:
     """Whether the quote adds nothing: it differs in case and punctuation at most."""
     return normalise(quote) == normalise(statement)
-
-
-def _version_row(version: MemoryVersion, memory: Memory) -> VersionRow:
-    is_typed = version.version == 1 and memory.origin == Origin.USER_TYPED and memory.source_message_id
-    return VersionRow(
-        version=version.version,
-        statement=version.statement,
-        changed_by="from your message" if is_typed else f"by {version.get_changed_by_display()}",
-        recorded_at=version.recorded_at,
-        reason=version.reason,
-    )

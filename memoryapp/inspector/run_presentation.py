@@ -5,7 +5,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from uuid import UUID
 
 from django.urls import reverse
@@ -16,11 +16,11 @@ from memoryapp.context.models import ContextSnapshot
 from memoryapp.inspector.summary_presentation import cost_text
 from memoryapp.longterm.presentation import ORIGIN_LABELS
 from memoryapp.policies.trust import Origin
-from memoryapp.scratchpad import pad as pads
-from memoryapp.scratchpad import timeline
+from memoryapp.scratchpad import records, timeline
 from memoryapp.scratchpad.models import Approval, Run, Step
 from memoryapp.scratchpad.timeline import Call, Recorded, Span, Work
 from memoryapp.transcript.models import Turn
+from memoryapp.tuning import queries as tuning
 
 TEXT_CHARS = 2_000  # of an observation or of arguments, until all of it is asked for
 BARS = 60  # of a sparkline: the newest steps
@@ -87,6 +87,7 @@ class RunHead:
     created_at: datetime
     record: str
     url: str
+    conversation_id: UUID
     conversation_title: str
     has_own_title: bool
     conversation_url: str
@@ -94,8 +95,12 @@ class RunHead:
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
+    """``seen``: tells this state of it from any other, while it goes on; then ``is_live``."""
+
     head: RunHead
     sparkline: Sparkline | None
+    is_live: bool
+    seen: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,25 +173,11 @@ class StepRow:
 
 
 @dataclass(frozen=True, slots=True)
-class PadLine:
-    text: str
-    note: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class PadRow:
-    """The pad as lines to read."""
-
-    facts: Sequence[PadLine]
-    done: Sequence[PadLine]
-    todo: Sequence[PadLine]
-    failed: Sequence[PadLine]
-    open_questions: Sequence[PadLine]
-
-
-@dataclass(frozen=True, slots=True)
 class CheckpointRow:
+    """``added``: what it brought, in words."""
+
     number: int
+    added: str
     chars: int
     taint_label: str
 
@@ -227,14 +218,20 @@ class RunPage:
     limits: Sequence[LimitRow]
     timeline: Timeline | None
     steps: Sequence[StepRow]
-    pad: PadRow
     approvals: Sequence[ApprovalRow]
     checkpoints: Sequence[CheckpointRow]
 
 
 def run_row(run: Run, outline: Sequence[tuple[str, int]], *, kept_days: int | None) -> RunRow:
     """``run`` comes with ``step_count``, its turn and its conversation; ``outline``: see ``timeline.step_outlines``."""
-    return RunRow(head=_head(run, kept_days=kept_days), sparkline=_sparkline(outline) if outline else None)
+    head = _head(run, kept_days=kept_days)
+    state = (head.status, head.status_label, head.step_count, head.tokens, list(outline))
+    return RunRow(
+        head=head,
+        sparkline=_sparkline(outline) if outline else None,
+        is_live=run.turn.status in Turn.LIVE,
+        seen=hashlib.sha256(repr(state).encode()).hexdigest()[:16],
+    )
 
 
 def run_page(
@@ -276,9 +273,8 @@ def run_page(
         limits=_limit_rows(run),
         timeline=_timeline(recorded, now=now) if steps or calls else None,
         steps=[_step_row(step, full=full) for step in steps],
-        pad=_pad_row(run),
         approvals=[_approval_row(approval, numbers=numbers) for approval in approvals],
-        checkpoints=[_checkpoint_row(each) for each in kept],
+        checkpoints=[_checkpoint_row(each, steps=steps) for each in kept],
     )
 
 
@@ -298,6 +294,9 @@ def fingerprint(run: Run, calls: Sequence[ContextSnapshot]) -> str:
         run.pad,
         getattr(run, "step_count", 0),
         getattr(run, "open_step_count", 0),
+        getattr(run, "edit_count", 0),
+        run.kept_until,
+        run.is_kept,
         getattr(run, "is_asking", False),
         len(getattr(run, "kept", ())),
         [(call.id, call.reported_input_tokens) for call in calls[-1:]],
@@ -338,8 +337,9 @@ def _head(run: Run, *, kept_days: int | None) -> RunHead:
         worked=duration_text(worked_s) if worked_s else "",
         waited=duration_text(waited_s) if waited_s >= 1 else "",
         created_at=run.started_at,
-        record=_record_text(run, kept_days=kept_days),
+        record=record_text(run, kept_days=kept_days),
         url=reverse("inspector:run", args=[run.id]),
+        conversation_id=run.turn.conversation_id,
         conversation_title=title or "New chat",
         has_own_title=not run.goal.startswith(title.rstrip("….") or run.goal),
         conversation_url=reverse("inspector:conversation", args=[run.turn.conversation_id]),
@@ -360,7 +360,7 @@ def _status_label(run: Run, status: str) -> str:
 
 
 def _model(run: Run) -> str:
-    return run.turn.model or get_conf().chat_model
+    return run.turn.model or tuning.conf().chat_model
 
 
 def _durations(run: Run) -> tuple[float, float]:
@@ -372,18 +372,29 @@ def _durations(run: Run) -> tuple[float, float]:
     return (worked_s, max(total_s - worked_s, 0)) if worked_s else (total_s, 0)
 
 
-def _record_text(run: Run, *, kept_days: int | None) -> str:
+def record_text(run: Run, *, kept_days: int | None) -> str:
+    if run.is_kept:
+        return "Record kept for ever, as you said"
     if run.finished_at is None:
-        return "Record goes when it ends" if kept_days == 0 else "Record kept while it runs"
-    if kept_days is None:
+        return (
+            "Record goes when it ends"
+            if kept_days == 0 and not _is_kept_now(run)
+            else "Record kept while it runs"
+        )
+    goes_at = records.goes_at(run, rule_days=kept_days)
+    if goes_at is None:
         return "Record kept"
-    left_s = (run.finished_at + timedelta(days=kept_days) - timezone.now()).total_seconds()
+    left_s = (goes_at - timezone.now()).total_seconds()
     hours = round(left_s / 3600)
     if left_s <= 60:
         return "Record goes within a minute"
     if hours < 1:
         return "Record goes within the hour"
     return f"Record goes in {hours} h" if hours < 48 else f"Record goes in {hours // 24} days"
+
+
+def _is_kept_now(run: Run) -> bool:
+    return run.kept_until is not None and run.kept_until > timezone.now()
 
 
 def _sparkline(outline: Sequence[tuple[str, int]]) -> Sparkline:
@@ -531,23 +542,25 @@ def _origin_label(origin: str) -> str:
     return ORIGIN_LABELS[Origin(origin)] if origin in set(Origin) else ""
 
 
-def _pad_row(run: Run) -> PadRow:
-    pad = pads.from_json(run.pad)
-    return PadRow(
-        facts=[PadLine(f"{fact.key}: {fact.value}", fact.source) for fact in pad.facts],
-        done=[PadLine(line) for line in pad.done],
-        todo=[PadLine(line) for line in pad.todo],
-        failed=[PadLine(failure.call, failure.why) for failure in pad.failed],
-        open_questions=[PadLine(line) for line in pad.open_questions],
-    )
-
-
-def _checkpoint_row(kept: Mapping[str, object]) -> CheckpointRow:
+def _checkpoint_row(kept: Mapping[str, object], *, steps: Sequence[Step]) -> CheckpointRow:
+    number = int(str(kept["number"]))
     return CheckpointRow(
-        number=int(str(kept["number"])),
+        number=number,
+        added=_added(number, steps),
         chars=int(str(kept["chars"])),
         taint_label=_origin_label(str(kept["taint"])),
     )
+
+
+def _added(number: int, steps: Sequence[Step]) -> str:
+    """By the rounds of the steps: a round's calls are asked for in the checkpoint before that of its results."""
+    if number == 0:
+        return "Your message and what was recalled for it"
+    answered = [step for step in steps if step.round == number]
+    if answered:
+        return f"Results of {', '.join(step.action for step in answered)}"
+    asked = [step.action for step in steps if step.round == number + 1]
+    return f"The model asked for {', '.join(asked)}" if asked else "The scratchpad, or words of the model"
 
 
 def _approval_row(approval: Approval, *, numbers: Mapping[str, int]) -> ApprovalRow:

@@ -1,12 +1,17 @@
-"""A person's answers to what waits for their word."""
+"""A person's answers to what waits for their word, and how each is taken back."""
 
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
+from django.urls import reverse
+
 from memoryapp.errors import InvalidInputError, StaleVersionError
-from memoryapp.longterm import operations, queries
-from memoryapp.longterm.models import Memory
+from memoryapp.inspector.posted import uuid_or_none
+from memoryapp.inspector.undoing import Offer, of_forgetting
+from memoryapp.longterm import forgettings, operations, queries
+from memoryapp.longterm.models import Forgetting, Memory
 
 
 class Answer(StrEnum):
@@ -24,28 +29,66 @@ SAID = {
 }
 
 
-def settle(user_id: UUID, memory_id: UUID, answer: str, *, version: int, now: datetime) -> Memory | None:
-    """The memory that is in use after it; None when none is. ``version``: of what waits, as the person read it.
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What an answer did. ``shown``: the memory that is in use after it, if one is; ``forgetting``: of what went,
+    which can be undone; without one ``longterm.unsettling`` takes the answer back."""
 
-    Raises StaleVersionError, InvalidInputError.
+    answer: Answer
+    shown: Memory | None
+    forgetting: Forgetting | None = None
+
+    @property
+    def said(self) -> str:
+        return SAID[self.answer] if self.shown or self.answer == Answer.NEITHER else "Forgotten."
+
+
+def settle(
+    user_id: UUID, memory_id: UUID, answer: str, *, version: int, now: datetime, rival: str = ""
+) -> Settled:
+    """``version``: of what waits, as the person read it; ``rival``: "id.version" of what it did not fit then.
+
+    Raises StaleVersionError when either is another now, InvalidInputError, NotFoundError.
     """
     waiting = queries.get_memory(user_id, memory_id)
     if waiting.version != version:  # also of an answer that is sent a second time
         raise StaleVersionError("This memory changed since you opened it.", version=waiting.version)
     if waiting.status not in queries.WAITING:
         raise InvalidInputError("This memory does not wait for your word.")
-    rival = queries.rival(waiting)
+    held = _as_shown(user_id, rival, waiting) if rival else queries.rival(waiting)
     match answer:
         case Answer.NEW:
-            return operations.confirm(user_id, memory_id, version=version, now=now)
+            return Settled(Answer.NEW, operations.confirm(user_id, memory_id, version=version, now=now))
         case Answer.BOTH:
-            return operations.confirm(user_id, memory_id, version=version, now=now, is_beside=True)
+            beside = operations.confirm(user_id, memory_id, version=version, now=now, is_beside=True)
+            return Settled(Answer.BOTH, beside)
         case Answer.HELD:
-            operations.forget(user_id, memory_id, version=version, now=now)
-            return rival
+            return Settled(Answer.HELD, held, _forget(user_id, [waiting], now=now))
         case Answer.NEITHER:
-            operations.forget(user_id, memory_id, version=version, now=now)
-            if rival:
-                operations.forget(user_id, rival.id, version=rival.version, now=now)
-            return None
+            both = [waiting, *([held] if held else [])]
+            return Settled(Answer.NEITHER, None, _forget(user_id, both, now=now))
     raise InvalidInputError("Say which of them holds.")
+
+
+def way_back(settled: Settled, memory_id: UUID) -> Offer:
+    """What was done with what waited, and the button that takes it back: as a forgetting, for as long as that can be
+    undone; as a yes, until the memory is changed."""
+    if settled.forgetting:
+        return of_forgetting(settled.forgetting, text=settled.said)
+    assert settled.shown
+    url = reverse("inspector:unsettle", args=[memory_id])
+    return Offer(settled.said, url, fields={"version": str(settled.shown.version)})
+
+
+def _as_shown(user_id: UUID, mark: str, waiting: Memory) -> Memory:
+    """The memory that the page showed as in use. Raises StaleVersionError when it is not, in these words."""
+    memory_id = uuid_or_none(mark.partition(".")[0])
+    held = queries.by_ids(user_id, [memory_id]).get(memory_id) if memory_id else None
+    if held is None or mark != f"{held.id}.{held.version}" or held.status != Memory.Status.ACTIVE:
+        raise StaleVersionError("What it does not fit changed since you opened it.", version=waiting.version)
+    return held
+
+
+def _forget(user_id: UUID, gone: list[Memory], *, now: datetime) -> Forgetting:
+    versions = {memory.id: memory.version for memory in gone}
+    return forgettings.forget(user_id, list(versions), now=now, versions=versions)

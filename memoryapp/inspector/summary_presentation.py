@@ -17,6 +17,7 @@ from memoryapp.transcript import queries
 from memoryapp.transcript.models import Conversation, Message, PinnedLine, Summary
 from memoryapp.transcript.queries import SpokenTurn
 from memoryapp.transcript.summaries import PINNED_MAX_CHARS
+from memoryapp.tuning import queries as tuning
 
 TURNS_COMPARED = 500
 LINES_SHOWN = 12  # of what was left out, until all are asked for
@@ -31,8 +32,10 @@ TRIGGERS = {
     Summary.Trigger.TOO_LONG: "Before a reply, because the provider said that the prompt was too long",
     Summary.Trigger.MANUAL: "You asked for it",
     Summary.Trigger.EDIT: "You edited it",
+    Summary.Trigger.REBUILD: "What it was made from was changed or deleted",
 }
 REASONS = {
+    "daily_budget_spent": "the day’s budget was spent",
     "breaker_open": "its last three tries in this chat failed, so it was left alone for a while",
     "empty": "it answered nothing that could be used",
     "no_sections": "its answer was not in the form asked for",
@@ -52,7 +55,7 @@ STATES = {
     "in_use": "In use",
     "replaced": "Replaced",
     "elsewhere": "Of another branch",
-    "stale": "Unused: made from something forgotten",
+    "stale": "Unused: made from something changed or deleted",
 }
 KINDS = {
     PinnedLine.Kind.GOAL: "Goal",
@@ -220,7 +223,7 @@ def summary_page(summary: Summary, *, is_long: bool = False) -> SummaryPage:
         input_tokens=summary.input_tokens,
         output_tokens=summary.output_tokens,
         cost=cost_text(
-            summary.model or get_conf().cheap_model,
+            summary.model or tuning.conf().cheap_model,
             input_tokens=summary.input_tokens,
             output_tokens=summary.output_tokens,
         ),

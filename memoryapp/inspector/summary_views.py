@@ -13,15 +13,16 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import HttpResponseClientRedirect
 
-from memoryapp.accounts.auth import PageRequest, caller_id
-from memoryapp.conf import get_conf
+from memoryapp.accounts.auth import PageRequest
 from memoryapp.errors import InvalidInputError, NotFoundError
 from memoryapp.inspector import summary_presentation as show
+from memoryapp.inspector.break_glass import subject
 from memoryapp.inspector.views import render_page
 from memoryapp.nudges import SUMMARISE_AGAIN, SUMMARISE_NOW, nudge
 from memoryapp.transcript import queries, summaries
 from memoryapp.transcript.models import Summary
 from memoryapp.transcript.summaries import SummaryMovedOnError
+from memoryapp.tuning import queries as tuning
 
 VERSION_MAX = 2**31 - 1  # of its column
 
@@ -29,7 +30,7 @@ VERSION_MAX = 2**31 - 1  # of its column
 @login_required
 @require_GET
 def summary(request: HttpRequest, conversation_id: UUID, version: int) -> HttpResponse:
-    shown = _get(caller_id(request), conversation_id, version)
+    shown = _get(subject(request), conversation_id, version)
     waiting = show.waiting(shown.conversation, request.GET.get("newer_than", ""))
     if waiting and waiting.made_url:
         return redirect(waiting.made_url)
@@ -40,7 +41,7 @@ def summary(request: HttpRequest, conversation_id: UUID, version: int) -> HttpRe
 @require_POST
 def edit(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """The person's words in place of the version in use. When it is another by now, both are shown."""
-    user_id, text = caller_id(request), request.POST.get("text", "")
+    user_id, text = subject(request), request.POST.get("text", "")
     version = _number(request.POST.get("version", ""))
     try:
         edited = summaries.edit_summary(user_id, conversation_id, version=version, text=text)
@@ -59,7 +60,7 @@ def edit(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 @require_POST
 def make(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """Ask the background for a version: of more messages, or (``again``) of the same ones anew."""
-    user_id = caller_id(request)
+    user_id = subject(request)
     conversation = queries.get_conversation(user_id, conversation_id)
     newest = queries.summaries(user_id, conversation_id).first()
     nudge(SUMMARISE_AGAIN if "again" in request.POST else SUMMARISE_NOW, conversation.id)
@@ -73,7 +74,7 @@ def make(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 @never_cache
 def progress(request: PageRequest, conversation_id: UUID) -> HttpResponse:
     """For the page that waits: the version when it is there, else the same notice, which looks again."""
-    conversation = queries.get_conversation(caller_id(request), conversation_id)
+    conversation = queries.get_conversation(subject(request), conversation_id)
     looks = _number(request.GET.get("looks", "0"))
     waiting = show.waiting(conversation, request.GET.get("newer_than", ""), looks=looks)
     if not request.htmx or waiting is None:
@@ -87,7 +88,7 @@ def progress(request: PageRequest, conversation_id: UUID) -> HttpResponse:
 @require_POST
 def pin(request: PageRequest, conversation_id: UUID) -> HttpResponse:
     """Keep a sentence word for word in every prompt of the conversation from now on."""
-    user_id = caller_id(request)
+    user_id = subject(request)
     queries.get_conversation(user_id, conversation_id)
     line = summaries.pin_line(user_id, _uuid(request.POST.get("turn", "")), text=request.POST.get("text", ""))
     if request.htmx:
@@ -99,7 +100,7 @@ def pin(request: PageRequest, conversation_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def unpin(request: HttpRequest, line_id: UUID) -> HttpResponse:
-    line = summaries.unpin_line(caller_id(request), line_id)
+    line = summaries.unpin_line(subject(request), line_id)
     messages.success(request, "Taken off. It is still in the chat, and no longer in every prompt.")
     return redirect(_back(request, line.conversation_id))
 
@@ -126,7 +127,7 @@ def _page(
     status: int = 200,
 ) -> HttpResponse:
     page = show.summary_page(shown, is_long=request.GET.get("left_out") == "all")
-    most = get_conf().summary_max_tokens
+    most = tuning.conf().summary_max_tokens
     context = {
         "conversation": shown.conversation,
         "summary": page,

@@ -54,7 +54,8 @@ document.querySelector(".conversations [aria-current]")?.scrollIntoView({ block:
 // A form that navigates: the second submission is dropped. The server settles what still gets through by its key.
 document.addEventListener("submit", (event) => {
   const form = event.target;
-  if (form.action.endsWith("/logout/")) sessionStorage.clear(); // drafts, on a machine that others may use
+  // By the attribute: a control that is called "action" would be in its place.
+  if (form.getAttribute("action")?.endsWith("/logout/")) sessionStorage.clear(); // drafts, on a machine that others may use
   if (form.hasAttribute("hx-post") || form.method !== "post") return;
   if (form.dataset.submitted) event.preventDefault();
   form.dataset.submitted = "true";

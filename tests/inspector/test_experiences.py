@@ -7,6 +7,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from memoryapp.context.models import Use
 from memoryapp.longterm import experience_queries, experiences
 from memoryapp.longterm.experiences import Lesson
 from memoryapp.longterm.models import Experience, Kind
@@ -204,3 +205,87 @@ def test_an_unknown_and_a_faded_one_are_pages_that_say_so(browser, alice):
     assert browser.get(reverse("inspector:experience", args=[uuid4()])).status_code == 404
     assert browser.get(page_of(faded)).status_code == 404
     assert browser.get(EXPERIENCES).context["experiences"] == []
+
+
+class TestCorrecting:
+    def edit(self, browser, experience, **form):
+        seen = experiences.words_digest(now(experience))
+        address = reverse("inspector:experience_edit", args=[experience.id])
+        return browser.post(address, {"seen": seen, "worked": "", "avoid": "", **form})
+
+    def test_a_persons_words_take_the_place_of_the_lessons(self, browser, alice):
+        experience = learn(alice)
+
+        answer = self.edit(browser, experience, worked="Ask for the list first.", avoid="Guessing")
+
+        corrected = now(experience)
+        assert answer["Location"] == page_of(experience)
+        assert (corrected.worked, corrected.avoid) == ("Ask for the list first.", "Guessing")
+        assert "You put it into words." in words_of(browser.get(page_of(experience)))
+
+    def test_the_form_has_an_address_and_holds_the_words(self, browser, alice):
+        experience = learn(alice)
+
+        shown = browser.get(page_of(experience), {"edit": "lesson"})
+
+        assert shown.context["form"].worked == experience.worked
+
+    def test_what_changed_meanwhile_is_shown_beside_what_was_written(self, browser, alice):
+        experience = learn(alice)
+
+        answer = self.edit(browser, experience, seen="old", worked="Mine")
+
+        assert answer.status_code == 409
+        assert "This lesson changed since you opened it." in words_of(answer)
+        assert (answer.context["form"].worked, now(experience).worked) == ("Mine", experience.worked)
+
+    @pytest.mark.parametrize(
+        ("worked", "why"),
+        [
+            ("", "Say what worked"),
+            ("x" * 301, "at most 300 characters"),
+            ("password: tr0ub4dor&3x", "Secrets are not kept"),
+        ],
+    )
+    def test_what_cannot_be_kept_is_refused_with_the_reason(self, browser, alice, worked, why):
+        experience = learn(alice)
+
+        answer = self.edit(browser, experience, worked=worked)
+
+        assert answer.status_code == 422
+        assert why in words_of(answer)
+
+    def test_correcting_is_not_confirming(self, browser, alice):
+        experience = learn(alice, origin=Origin.UNTRUSTED)
+
+        self.edit(browser, experience, worked="Ask first.")
+
+        assert now(experience).waits
+
+    def test_bob_corrects_none_of_alices(self, client, alice, bob):
+        experience = learn(alice)
+        client.force_login(bob)
+
+        assert self.edit(client, experience, worked="Mine").status_code == 404
+
+
+def test_forgetting_one_can_be_undone(browser, alice):
+    experience = learn(alice)
+
+    browser.post(reverse("inspector:experience_forget", args=[experience.id]))
+    listed = words_of(browser.get(EXPERIENCES))
+    forgotten = Experience.everything.get(id=experience.id).forgetting
+    browser.post(reverse("inspector:forgetting_undo", args=[forgotten.id]))
+
+    assert "Undo" in listed
+    assert now(experience).id == experience.id
+
+
+def test_the_replies_that_were_given_it_are_listed(browser, alice):
+    experience = learn(alice)
+    turn = post(alice, "Sum up once more")
+    Use.objects.create(
+        user=alice, turn=turn, experience=experience, rank=1, score=0.5, used_at=timezone.now()
+    )
+
+    assert reverse("chat:turn", args=[turn.id]) in browser.get(page_of(experience)).content.decode()

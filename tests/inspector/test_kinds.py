@@ -1,21 +1,28 @@
-"""The page of the kinds: lifetimes and reasons for everyone, changes for staff after a look at what they do."""
+"""The page of the kinds: rules and reasons for everyone, changes for staff after a look at what they do."""
 
 import re
-from datetime import timedelta
+from datetime import datetime, time, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from memoryapp.longterm.models import Kind, Memory
+from memoryapp.lifecycle.tasks import sweep
+from memoryapp.longterm import kind_changes
+from memoryapp.longterm.models import Kind, KindChange, Memory
+from memoryapp.transcript import conversations
 from tests.inspector.reading import words_of
 from tests.longterm.saying import live, remember
+from tests.world import finished_turn
 
-KINDS = reverse("inspector:kinds")
+KINDS = reverse("policies:kinds")
 
 
 def page_of(slug: str) -> str:
-    return reverse("inspector:kind", args=[slug])
+    return reverse("policies:kind", args=[slug])
 
 
 @pytest.fixture
@@ -24,123 +31,422 @@ def staff(client, carol):
     return client
 
 
-def aged(user, statement: str, *, days: int) -> None:
+def aged(user, statement: str, *, days: int) -> Memory:
     memory = remember(user, statement, kind="preference").memory
     Memory.objects.filter(id=memory.id).update(affirmed_at=timezone.now() - timedelta(days=days))
+    return memory
+
+
+def rule(slug: str = "preference", **values: object) -> dict[str, object]:
+    """What the form of a kind sends, with these values."""
+    kind = Kind.objects.get(slug=slug)
+    sent = {
+        "label": kind.label,
+        "ttl_days": "" if kind.ttl_days is None else kind.ttl_days,
+        "half_life_days": kind.half_life_days or "",
+        "min_confidence": round(kind.min_confidence * 100),
+        "rationale": kind.rationale,
+        **{name: "on" for name in ("needs_confirmation", "is_always_used") if getattr(kind, name)},
+        **values,
+    }
+    return {name: value for name, value in sent.items() if value is not None}
+
+
+def seen(response) -> str:
+    return response.context["seen"]
+
+
+def shown(browser, slug: str = "preference", **values: object):
+    """The page on which an admin sees what a rule would do."""
+    page = browser.get(page_of(slug))
+    return browser.post(page_of(slug), {**rule(slug, **values), "seen": seen(page), "preview": "yes"})
+
+
+def applied(browser, slug: str = "preference", **values: object):
+    """Seen, and then done."""
+    look = shown(browser, slug, **values)
+    return browser.post(
+        page_of(slug),
+        {**rule(slug, **values), "seen": seen(look), "apply": look.context.get("token", "")},
+        follow=True,
+    )
 
 
 def test_everyone_reads_how_long_each_kind_is_kept_and_why(client, alice):
     client.force_login(alice)
     preference = Kind.objects.get(slug="preference")
 
-    shown = words_of(client.get(KINDS))
+    page = words_of(client.get(KINDS))
 
-    assert f"{preference.label} kept {preference.ttl_days} days {preference.rationale}" in shown
-    assert "kept for ever" in shown
-    assert "Change" not in shown
+    assert f"{preference.label} preference {preference.rationale} {preference.ttl_days} days" in page
+    assert "for ever" in page
+    assert "Change" not in page
 
 
-@pytest.mark.parametrize("method", ["get", "post"])
-def test_who_is_not_staff_changes_no_kind(client, alice, method):
+def test_a_person_sees_how_many_of_a_kind_are_theirs_and_staff_those_of_all(client, alice, bob, carol):
+    aged(alice, "I like figs", days=1)
+    Memory.objects.filter(id=aged(bob, "I like dates", days=2).id).update(is_kept=True)
+
+    held = {}
+    for person in (alice, bob, carol):
+        client.force_login(person)
+        rows = client.get(KINDS).context["rows"]
+        held[person.username] = next(row.held for row in rows if row.kind.slug == "preference")
+
+    assert [(each.rows, each.kept) for each in held.values()] == [(1, 0), (1, 1), (2, 1)]
+
+
+def test_the_table_asks_as_much_for_many_rows_as_for_few(client, alice, carol):
+    client.force_login(carol)
+    counts = []
+    for added in (3, 30):
+        for number in range(added):
+            remember(alice, f"It was {added} {number}")
+        with CaptureQueriesContext(connection) as queries:
+            client.get(KINDS)
+        counts.append(len(queries))
+
+    assert counts[0] == counts[1]
+
+
+def test_the_former_addresses_lead_to_the_policies(client, alice):
     client.force_login(alice)
 
-    response = getattr(client, method)(
-        page_of("preference"), {"ttl_days": "1", "apply": "1", "rationale": "x"}
-    )
+    assert client.get("/memory/kinds/")["Location"] == KINDS
+    assert client.get("/memory/kinds/event/")["Location"] == page_of("event")
 
-    assert response.status_code == 403
-    assert Kind.objects.get(slug="preference").ttl_days == 365
+
+@pytest.mark.parametrize("person", ["alice", "bob"])
+def test_who_is_not_staff_changes_no_kind(client, request, carol, person):
+    client.force_login(carol)
+    applied(client, ttl_days=30, rationale="Tastes change.")
+    change = KindChange.objects.get()
+    client.force_login(request.getfixturevalue(person))
+    before = list(Kind.objects.order_by("id").values())
+
+    answers = [
+        client.get(page_of("preference")),
+        client.post(page_of("preference"), rule(ttl_days=1, rationale="x")),
+        client.get(reverse("policies:kind_history")),
+        client.get(reverse("policies:kind_add")),
+        client.post(reverse("policies:kind_add"), {"label": "Pets", "rationale": "x"}),
+        client.post(reverse("policies:kind_delete", args=["event"])),
+        client.post(reverse("policies:change_undo", args=[change.id])),
+    ]
+
+    assert {answer.status_code for answer in answers} == {403}
+    assert list(Kind.objects.order_by("id").values()) == before
 
 
 def test_what_another_lifetime_does_is_shown_before_it_is_done(staff, alice, bob):
     aged(alice, "I like figs", days=40)
     aged(bob, "I like dates", days=26)
 
-    response = staff.post(
-        page_of("preference"), {"ttl_days": "30", "rationale": "Tastes change.", "preview": "yes"}
-    )
+    response = shown(staff, ttl_days=30, rationale="Tastes change.")
 
-    assert [(row.days, row.rows, row.users) for row in response.context["preview"]] == [
-        (0, 1, 1),
-        (7, 2, 2),
-        (30, 2, 2),
-    ]
+    fading = response.context["effects"].fading
+    assert [(row.days, row.rows, row.users) for row in fading] == [(0, 1, 1), (7, 2, 2), (30, 2, 2)]
     assert Kind.objects.get(slug="preference").ttl_days == 365
-    assert 'value="30"' in response.content.decode()
+    assert "Change it now: 1 memory of 1 person goes" in words_of(response)
     assert "Tastes change." in words_of(response)
     assert live(alice) == ["I like figs"]
 
 
-def test_a_lifetime_that_was_shown_is_set_at_once(staff, alice):
+def test_samples_show_the_words_of_the_reader_alone(staff, alice, carol):
+    aged(alice, "I like marmalade", days=40)
+    aged(carol, "I like figs", days=41)
+
+    page = shown(staff, ttl_days=30, rationale="Tastes change.")
+
+    assert "figs" in words_of(page)
+    assert "marmalade" not in page.content.decode()
+    assert [sample.age_days for sample in page.context["effects"].samples] == [41, 40]
+
+
+def test_ages_are_drawn_with_both_limits_and_told_in_a_table(staff, alice):
+    for days in (2, 40, 300):
+        aged(alice, f"It was {days} days ago", days=days)
+
+    chart = shown(staff, ttl_days=30, rationale="Tastes change.").context["effects"].ages
+
+    assert [mark.label for mark in chart.marks] == ["Now: 365 days", "Then: 30 days"]
+    assert sum(point.value for point in chart.points) == 3
+
+
+def test_a_rule_that_was_shown_is_set_at_once_and_can_be_undone_on_the_next_page(staff, alice):
     aged(alice, "I like figs", days=40)
 
-    response = staff.post(
-        page_of("preference"), {"ttl_days": "30", "apply": "30", "rationale": "Tastes change."}
-    )
+    page = applied(staff, ttl_days=30, rationale="Tastes change.")
 
-    assert response["Location"] == KINDS
     changed = Kind.objects.get(slug="preference")
     assert (changed.ttl_days, changed.rationale) == (30, "Tastes change.")
     assert live(alice) == []
+    assert "1 memory hidden: until " in words_of(page)
+    sweep()
+    staff.post(reverse("policies:change_undo", args=[KindChange.objects.get().id]))
+    assert Kind.objects.get(slug="preference").ttl_days == 365
+    assert live(alice) == ["I like figs"]
 
 
-def test_a_lifetime_that_was_changed_after_the_look_is_looked_at_again(staff):
+def test_a_draft_that_was_changed_after_the_look_is_looked_at_again(staff):
+    look = shown(staff, ttl_days=30, rationale="Tastes change.")
+
     response = staff.post(
-        page_of("preference"), {"ttl_days": "3", "apply": "30", "rationale": "Tastes change."}
+        page_of("preference"),
+        {
+            **rule(ttl_days=3, rationale="Tastes change."),
+            "seen": seen(look),
+            "apply": look.context["token"],
+        },
     )
 
     assert response.status_code == 200
-    assert response.context["preview"]
+    assert response.context["effects"].fading
     assert Kind.objects.get(slug="preference").ttl_days == 365
 
 
-def test_nothing_is_for_ever(staff):
-    staff.post(page_of("preference"), {"ttl_days": "", "apply": "", "rationale": "They stay."})
+def test_of_two_admins_one_wins_and_the_other_sees_both(staff, carol):
+    look = shown(staff, ttl_days=30, rationale="Tastes change.")
+    kind_changes.change(
+        "preference",
+        {"ttl_days": 90, "rationale": "A season."},
+        changed_by=carol.id,
+        now=timezone.now(),
+    )
 
-    assert Kind.objects.get(slug="preference").ttl_days is None
+    response = staff.post(
+        page_of("preference"),
+        {
+            **rule(ttl_days=30, rationale="Tastes change."),
+            "seen": seen(look),
+            "apply": look.context["token"],
+        },
+    )
+
+    assert response.status_code == 409
+    said = words_of(response)
+    assert "Lifetime 365 days 90 days 30 days" in said
+    assert "By carol: “A season.”" in said
+    assert Kind.objects.get(slug="preference").ttl_days == 90
+    # What it shows next is of the rule as it is now.
+    assert '"ttl_days": 90' in seen(response)
+
+
+def test_all_of_a_rule_is_changed_in_one_form(staff):
+    applied(
+        staff,
+        ttl_days="",
+        half_life_days=30,
+        min_confidence=55,
+        needs_confirmation="on",
+        is_always_used="on",
+        rationale="All else.",
+    )
+
+    changed = Kind.objects.get(slug="preference")
+    assert changed.ttl_days is None
+    assert (changed.half_life_days, changed.min_confidence) == (30, 0.55)
+    assert (changed.needs_confirmation, changed.is_always_used) == (True, True)
+    assert changed.rationale == "All else."
+
+
+def test_a_percentage_that_stays_leaves_the_number_as_it_is(staff):
+    Kind.objects.filter(slug="preference").update(min_confidence=0.333)
+
+    applied(staff, half_life_days=77)
+
+    changed = Kind.objects.get(slug="preference")
+    assert (changed.half_life_days, changed.min_confidence) == (77, 0.333)
+
+
+def test_what_the_other_fields_do_is_said_too(staff, alice, bob):
+    Memory.objects.filter(id=aged(alice, "I like figs", days=1).id).update(confidence=0.4)
+    Memory.objects.filter(id=aged(bob, "I like dates", days=1).id).update(confidence=0.9)
+
+    effects = shown(staff, min_confidence=50, is_always_used="on", needs_confirmation="on").context["effects"]
+
+    assert (effects.sureness.drops, effects.sureness.drops_users, effects.sureness.returns) == (1, 1, 0)
+    assert (effects.standing.people, effects.standing.most_rows) == (1, 1)
+    assert effects.unconfirmed == 0
+    assert list(effects.fading) == []
+
+
+def test_rows_with_an_end_of_their_own_are_counted_as_untouched(staff, alice):
+    aged(alice, "I like figs", days=50)
+    Memory.objects.filter(id=aged(alice, "I like dates", days=50).id).update(is_kept=True)
+    Memory.objects.filter(id=aged(alice, "I like plums", days=50).id).update(
+        expires_at=timezone.now() + timedelta(days=3)
+    )
+
+    effects = shown(staff, ttl_days=30, rationale="Tastes change.").context["effects"]
+
+    assert (effects.exempt.kept, effects.exempt.dated) == (1, 1)
+    assert effects.fading[0].rows == 1
+
+
+def test_a_change_on_a_day_waits_for_the_beginning_of_that_day_where_the_admin_is(staff, carol, alice):
+    carol.time_zone = "Asia/Kathmandu"
+    carol.save()
+    aged(alice, "I like figs", days=40)
+    day = timezone.localdate() + timedelta(days=5)
+
+    page = applied(staff, ttl_days=30, rationale="Tastes change.", applies_on=day.isoformat())
+
+    change = KindChange.objects.get()
+    assert change.applies_at == datetime.combine(day, time(), tzinfo=ZoneInfo("Asia/Kathmandu"))
+    assert change.applied_at is None
+    assert Kind.objects.get(slug="preference").ttl_days == 365
+    assert "Withdraw this change" in words_of(page)
+    assert live(alice) == ["I like figs"]
+
+
+def test_a_change_to_come_can_be_withdrawn(staff):
+    day = timezone.localdate() + timedelta(days=5)
+    applied(staff, ttl_days=30, rationale="Tastes change.", applies_on=day.isoformat())
+    change = KindChange.objects.get()
+
+    staff.post(reverse("policies:change_undo", args=[change.id]))
+
+    assert kind_changes.apply_due(change.applies_at) == 0
+    assert Kind.objects.get(slug="preference").ttl_days == 365
+    assert "Withdrawn" in words_of(staff.get(page_of("preference")))
+
+
+def test_while_a_change_waits_another_is_refused(staff):
+    day = timezone.localdate() + timedelta(days=5)
+    applied(staff, ttl_days=30, rationale="Tastes change.", applies_on=day.isoformat())
+
+    refused = applied(staff, ttl_days=60, rationale="Or not.")
+
+    assert refused.status_code == 409
+    assert "Withdraw it first." in words_of(refused)
+
+
+@pytest.mark.parametrize("day", ["2001-01-01", "2999-01-01", "soon"])
+def test_a_day_that_cannot_be_is_refused(staff, day):
+    response = shown(staff, ttl_days=30, rationale="Tastes change.", applies_on=day)
+
+    assert response.status_code == 422
+    assert Kind.objects.get(slug="preference").ttl_days == 365
+
+
+def test_what_the_sweep_has_deleted_does_not_come_back_and_the_page_says_so(staff, alice):
+    aged(alice, "I like figs", days=40)
+    applied(staff, ttl_days=30, rationale="Tastes change.")
+    KindChange.objects.update(applied_at=timezone.now() - timedelta(hours=25))
+    sweep()
+
+    said = words_of(staff.get(page_of("preference")))
+    assert "1 is gone for good by this change: only the rule comes back" in said
+    assert "Restore the rule before" in said
+    page = staff.post(reverse("policies:change_undo", args=[KindChange.objects.get().id]), follow=True)
+
+    assert "Gone for good: 1 memory." in words_of(page)
+    assert Kind.objects.get(slug="preference").ttl_days == 365
+    assert live(alice) == []
 
 
 @pytest.mark.parametrize("days", ["soon", "-1", "0", "1.5", "36501", "99999999", "٣"])
 def test_a_lifetime_that_cannot_be_says_why(staff, days):
-    response = staff.post(page_of("preference"), {"ttl_days": days, "apply": days, "rationale": "Because."})
+    response = staff.post(page_of("preference"), rule(ttl_days=days, rationale="Because."))
 
     assert response.status_code == 422
-    assert "Lifetime in days: 1 to 36,500, or empty for ever." in words_of(response)
+    assert "Lifetime in days: 1 to 36,500, or empty." in words_of(response)
     assert "ttl_days" not in words_of(response)
     assert Kind.objects.get(slug="preference").ttl_days == 365
 
 
 def test_another_lifetime_asks_for_a_reason_of_its_own(staff):
-    old = Kind.objects.get(slug="preference").rationale
-    values = {"ttl_days": "30", "rationale": old}
+    response = shown(staff, ttl_days=30)
 
-    shown = staff.post(page_of("preference"), {**values, "preview": "yes"})
-    refused = staff.post(page_of("preference"), {**values, "apply": "30"})
-
-    for response in (shown, refused):
-        assert "This is the reason for the lifetime before." in words_of(response)
-        reason = re.search(r"<textarea[^>]*>", response.content.decode())
-        assert reason
-        assert "autofocus" in reason[0]
-    assert refused.status_code == 422
+    assert response.status_code == 422
+    assert "This is the reason for the lifetime before." in words_of(response)
+    reason = re.search(r"<textarea[^>]*>", response.content.decode())
+    assert reason
+    assert 'aria-invalid="true"' in reason[0]
     assert Kind.objects.get(slug="preference").ttl_days == 365
 
 
-def test_a_lifetime_needs_its_reason(staff):
-    response = staff.post(page_of("preference"), {"ttl_days": "30", "apply": "30", "rationale": "  "})
+def test_a_rule_needs_its_reason(staff):
+    response = shown(staff, ttl_days=30, rationale="  ")
 
     assert response.status_code == 422
     assert Kind.objects.get(slug="preference").ttl_days == 365
 
 
-def test_records_of_runs_have_a_lifetime_and_no_memories(staff):
-    slug = Kind.objects.get(subject=Kind.Subject.RUN).slug
+def test_records_of_runs_are_counted_by_the_scratchpad(staff, alice):
+    conversation = conversations.start_conversation(alice, now=timezone.now())
+    finished_turn(alice, conversation.id, text="Go", reply="Gone")
 
-    shown = staff.post(page_of(slug), {"ttl_days": "0", "rationale": "None are kept.", "preview": "yes"})
-    staff.post(page_of(slug), {"ttl_days": "0", "apply": "0", "rationale": "None are kept."})
+    look = shown(staff, "scratchpad", ttl_days=0, rationale="None are kept.")
+    applied(staff, "scratchpad", ttl_days=0, rationale="None are kept.")
 
-    assert "They hold no memories." in words_of(shown)
-    assert Kind.objects.get(slug=slug).ttl_days == 0
+    now = look.context["effects"].goes_first
+    assert (now.rows, now.users) == (1, 1)
+    assert "no undoing brings them back" in words_of(look)
+    assert Kind.objects.get(slug="scratchpad").ttl_days == 0
+
+
+def test_experiences_have_no_place_in_every_prompt_and_runs_only_a_lifetime(staff):
+    fields = {
+        slug: set(staff.get(page_of(slug)).context["form"].fields) for slug in ("experience", "scratchpad")
+    }
+
+    assert "is_always_used" not in fields["experience"]
+    assert fields["scratchpad"] == {"label", "ttl_days", "rationale", "applies_on"}
+
+
+def test_a_kind_is_added_used_and_deleted_while_nothing_is_of_it(staff, alice):
+    values = {"label": "House pets", "ttl_days": "", "min_confidence": "0", "rationale": "They are family."}
+
+    staff.post(reverse("policies:kind_add"), values)
+    memory = remember(alice, "My cat is Miso", kind="house_pets").memory
+    refused = staff.post(reverse("policies:kind_delete", args=["house_pets"]), follow=True)
+    memory.delete()
+    staff.post(reverse("policies:kind_delete", args=["house_pets"]))
+
+    assert "1 memories are of this kind." in words_of(refused)
+    assert not Kind.objects.filter(slug="house_pets").exists()
+
+
+def test_a_kind_that_is_there_is_not_added_again(staff):
+    response = staff.post(
+        reverse("policies:kind_add"), {"label": "Other", "slug": "event", "rationale": "Why not."}
+    )
+
+    assert response.status_code == 422
+    assert Kind.objects.filter(slug="event").count() == 1
+
+
+def test_the_history_says_who_changed_what_why_and_what_went(staff, alice):
+    aged(alice, "I like figs", days=40)
+    applied(staff, ttl_days=30, rationale="Tastes change.")
+    applied(staff, "event", half_life_days=9)
+
+    said = words_of(staff.get(reverse("policies:kind_history")))
+    of_one = words_of(staff.get(reverse("policies:kind_history") + "?kind=event"))
+
+    assert "by carol" in said
+    assert "Lifetime 365 days → became 30 days Tastes change." in said
+    assert "Foreseen to go: 1 at once, 1 in 7 days, 1 in 30 days · hidden when it acted: 1" in said
+    assert "Half-life" in of_one
+    assert "Tastes change." not in of_one
+
+
+def test_the_history_goes_on_page_by_page_with_as_many_queries_for_many(staff, carol):
+    counts = []
+    for number in range(1, 33):
+        kind_changes.change("event", {"half_life_days": number}, changed_by=carol.id, now=timezone.now())
+        if number in {3, 30}:
+            with CaptureQueriesContext(connection) as queries:
+                staff.get(reverse("policies:kind_history"))
+            counts.append(len(queries))
+
+    first = staff.get(reverse("policies:kind_history"))
+    second = staff.get(reverse("policies:kind_history") + f"?after={first.context['next_cursor']}")
+
+    assert counts[0] == counts[1]
+    assert [len(page.context["changes"]) for page in (first, second)] == [30, 2]
 
 
 def test_an_unknown_kind_is_not_found(staff):

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from memoryapp.llm.base import Usage
 from memoryapp.longterm import operations as longterm
-from memoryapp.scratchpad import approvals
+from memoryapp.scratchpad import approvals, records
 from memoryapp.scratchpad import operations as scratchpad
 from memoryapp.scratchpad.models import Approval, Run, Step
 from memoryapp.scratchpad.pad import Fact, Failure, Pad
@@ -368,12 +368,12 @@ class TestLive:
         answer = browser.get(at_work.live, {"seen": "old"}, headers=HTMX)
 
         assert "every 1s" not in answer.content.decode()
-        assert "Delete record now" in words_of(answer)
+        assert "Delete record for good" in words_of(answer)
 
     def test_a_record_that_went_meanwhile_is_said_to_be_gone_and_looked_for_no_more(self, browser, alice):
         at_work = Working(alice)
         at_work.end()
-        scratchpad.delete_run(alice.id, at_work.run.id)
+        records.delete(alice.id, [at_work.run.id])
 
         answer = browser.get(at_work.live, headers=HTMX)
 
@@ -381,7 +381,7 @@ class TestLive:
         assert "There is no record of this run any more" in words_of(answer)
         assert "every 1s" not in answer.content.decode()
 
-    def test_a_look_takes_six_statements_however_much_there_is(
+    def test_a_look_takes_seven_statements_however_much_there_is(
         self, browser, alice, django_assert_max_num_queries
     ):
         at_work = Working(alice)
@@ -390,7 +390,7 @@ class TestLive:
             at_work.step()
             at_work.ask(str(number))
 
-        with django_assert_max_num_queries(6):
+        with django_assert_max_num_queries(7):
             answer = browser.get(at_work.live, {"seen": "old"}, headers=HTMX)
 
         assert answer.status_code == 200

@@ -12,12 +12,15 @@ from memoryapp.lifecycle.tasks import sweep
 from memoryapp.llm.base import Usage
 from memoryapp.longterm import queries
 from memoryapp.longterm.models import Kind
+from memoryapp.scratchpad import records
 from memoryapp.scratchpad.models import Approval, Checkpoint, Run, Step
 from memoryapp.transcript.models import Turn
 from tests.inspector.reading import words_of
 from tests.inspector.working import RUNS, Working, finished_with_steps, kept_for, listed
 
 pytestmark = pytest.mark.usefixtures("nudges")
+
+HTMX = {"HX-Request": "true"}
 
 
 class TestList:
@@ -85,7 +88,7 @@ class TestList:
         assert [head.goal for head in listed(browser, q="POEM")] == ["Write a poem"]
 
     def test_pages_follow_each_other_and_keep_the_filters(self, browser, alice, monkeypatch):
-        monkeypatch.setattr("memoryapp.inspector.run_views.PAGE", 2)
+        monkeypatch.setattr("memoryapp.inspector.run_list_views.PAGE", 2)
         for number in range(3):
             Working(alice, f"trip {number}").end()
         Working(alice, "poem").end()
@@ -131,6 +134,201 @@ class TestList:
         client.force_login(bob)
 
         assert listed(client) == []
+
+
+class TestNarrowing:
+    def found(self, browser, **filters):
+        return [head.goal for head in listed(browser, **filters)]
+
+    def test_by_conversation_tool_failure_and_day(self, browser, alice):
+        trip, poem = Working(alice, "trip"), Working(alice, "poem")
+        trip.step(action="fetch_page")
+        poem.step(Step.Status.ERROR)
+        Run.objects.filter(id=trip.run.id).update(started_at=timezone.now() - timedelta(days=3))
+        today = timezone.localdate()
+
+        found = {
+            "conversation": self.found(browser, conversation=str(trip.run.turn.conversation_id)),
+            "tool": self.found(browser, tool="fetch_page"),
+            "failed": self.found(browser, failed="1"),
+            "since": self.found(browser, since=str(today - timedelta(days=1))),
+            "until": self.found(browser, until=str(today - timedelta(days=2))),
+            "nonsense": self.found(browser, conversation="x"),
+        }
+
+        assert found == {
+            "conversation": ["trip"],
+            "tool": ["trip"],
+            "failed": ["poem"],
+            "since": ["poem"],
+            "until": ["trip"],
+            "nonsense": [],
+        }
+
+    def test_what_waits_for_approval_is_found(self, browser, alice):
+        Working(alice, "asks").wait()
+        Working(alice, "stuck").wait(Turn.WaitReason.STUCK)
+
+        assert self.found(browser, status="approval") == ["asks"]
+        assert sorted(self.found(browser, status="waiting")) == ["asks", "stuck"]
+
+    @pytest.mark.parametrize("sort", ["longest", "steps", "tokens"])
+    def test_orders_go_on_from_page_to_page(self, browser, alice, monkeypatch, sort):
+        monkeypatch.setattr("memoryapp.inspector.run_list_views.PAGE", 2)
+        for number in (2, 4, 1, 3):
+            at_work = Working(alice, f"run {number}")
+            for _ in range(number):
+                at_work.step()
+            at_work.keep(1, usage=Usage(input_tokens=number), active_ms=number)
+
+        first = browser.get(RUNS, {"sort": sort}).context
+        second = browser.get(RUNS + first["next_url"]).context
+
+        heads = [row.head.goal for page in (first, second) for row in page["runs"]]
+        assert heads == ["run 4", "run 3", "run 2", "run 1"]
+
+    def test_tools_to_choose_from_are_the_persons_own(self, browser, alice, bob):
+        Working(alice).step(action="fetch_page")
+        Working(bob).step(action="secret_tool")
+
+        assert browser.get(RUNS).context["tools"] == ["fetch_page"]
+
+
+class TestLiveRows:
+    def test_a_row_looks_again_while_its_run_goes_on(self, browser, alice):
+        at_work = Working(alice)
+        during = browser.get(RUNS).content.decode()
+        at_work.end()
+        after = browser.get(RUNS).content.decode()
+
+        assert ("every 3s" in during, "every 3s" in after) == (True, False)
+
+    def test_it_is_sent_when_it_changed_and_not_before(self, browser, alice):
+        at_work = Working(alice)
+        (shown,) = browser.get(RUNS).context["runs"]
+        address = reverse("inspector:run_row", args=[at_work.run.id])
+
+        same = browser.get(address, {"seen": shown.seen}, headers=HTMX)
+        at_work.step()
+        changed = browser.get(address, {"seen": shown.seen}, headers=HTMX)
+
+        assert (same.status_code, changed.status_code) == (204, 200)
+        assert "1 step" in words_of(changed)
+        assert "checkbox" not in changed.content.decode()  # what was picked stays picked
+
+    def test_a_record_that_went_is_said_to_be_gone(self, browser, alice):
+        run = Working(alice).end()
+        address = reverse("inspector:run_row", args=[run.id])
+        records.delete(alice.id, [run.id])
+
+        answer = browser.get(address, headers=HTMX)
+
+        assert (answer.status_code, "is gone" in words_of(answer)) == (404, True)
+        assert "every 3s" not in answer.content.decode()
+
+
+class TestPicked:
+    def post(self, browser, action, ids=(), **form):
+        values = {"action": action, "run": [str(run_id) for run_id in ids], **form}
+        return browser.post(reverse("inspector:runs_picked"), values)
+
+    def test_those_that_were_picked_are_deleted_and_no_others(self, browser, alice):
+        first, second = Working(alice).end(), Working(alice).end()
+
+        answer = self.post(browser, "delete", [first.id])
+
+        assert answer["Location"] == RUNS
+        assert list(Run.objects.values_list("id", flat=True)) == [second.id]
+
+    def test_a_running_one_stays_and_that_is_said(self, browser, alice):
+        ended, running = Working(alice).end(), Working(alice).run
+
+        self.post(browser, "delete", [ended.id, running.id])
+
+        said = words_of(browser.get(RUNS))
+        assert "1 record deleted for good. 1 still runs and stays" in said
+        assert Run.objects.get().id == running.id
+
+    def test_those_that_were_picked_are_kept(self, browser, alice):
+        run = Working(alice).end()
+
+        self.post(browser, "longer", [run.id])
+
+        (head,) = listed(browser)
+        assert head.record == "Record goes in 8 days"
+
+    def test_more_than_twenty_go_after_a_typed_word_only(self, browser, alice):
+        ids = [Working(alice).end().id for _ in range(21)]
+
+        asked = self.post(browser, "delete", ids)
+        wrong = self.post(browser, "delete", ids, typed="yes")
+        kept = Run.objects.count()
+        done = self.post(browser, "delete", ids, typed=" Delete ")
+
+        assert (asked.status_code, wrong.status_code, kept) == (200, 422, 21)
+        assert "Delete 21 records?" in words_of(asked)
+        assert (done.status_code, Run.objects.count()) == (302, 0)
+
+    def test_all_of_a_conversation_are_deleted_and_no_others(self, browser, alice):
+        run, other = Working(alice).end(), Working(alice).end()
+        conversation_id = str(run.turn.conversation_id)
+        offered = words_of(browser.get(RUNS, {"conversation": conversation_id}))
+
+        self.post(browser, "delete", conversation=conversation_id)
+
+        assert "Delete 1 record of this conversation for good" in offered
+        assert Run.objects.get().id == other.id
+
+    @pytest.mark.parametrize("form", [{}, {"action": "burn"}, {"action": "delete", "conversation": "x"}])
+    def test_a_form_that_is_incomplete_is_refused(self, browser, alice, form):
+        assert browser.post(reverse("inspector:runs_picked"), form).status_code == 422
+
+    def test_nothing_picked_is_said(self, browser, alice):
+        self.post(browser, "delete")
+
+        assert "Pick the runs first." in words_of(browser.get(RUNS))
+
+    def test_bob_deletes_and_keeps_none_of_alices(self, client, alice, bob):
+        run = Working(alice).end()
+        client.force_login(bob)
+
+        self.post(client, "delete", [run.id])
+        self.post(client, "delete", conversation=str(run.turn.conversation_id))
+        self.post(client, "longer", [run.id])
+
+        run.refresh_from_db()
+        assert run.kept_until is None
+
+
+class TestKeeping:
+    def keep(self, browser, run, keeping):
+        return browser.post(reverse("inspector:run_keep", args=[run.id]), {"keep": keeping})
+
+    def test_a_record_is_kept_for_longer_for_ever_and_as_the_rule_says(self, browser, alice):
+        run = Working(alice).end()
+        said = []
+
+        for keeping in ("longer", "for_ever", "by_rule"):
+            self.keep(browser, run, keeping)
+            said += [head.record for head in listed(browser)]
+
+        assert said == ["Record goes in 8 days", "Record kept for ever, as you said", "Record goes in 24 h"]
+
+    def test_where_none_is_kept_it_is_offered_while_the_run_goes_on(self, browser, alice):
+        kept_for(0)
+        at_work = Working(alice)
+
+        assert "Keep 7 days more" in words_of(browser.get(at_work.page))
+
+    def test_where_all_are_kept_it_is_not(self, browser, alice):
+        kept_for(None)
+        at_work = Working(alice)
+        at_work.end()
+
+        assert "Keep it longer" not in words_of(browser.get(at_work.page))
+
+    def test_another_word_is_refused(self, browser, alice):
+        assert self.keep(browser, Working(alice).end(), "").status_code == 422
 
 
 class TestLifetime:

@@ -296,7 +296,7 @@ def test_nobody_reads_a_version_made_from_something_forgotten(browser, conversat
     compared = browser.get(page_of(second))
 
     assert "Which hotel?" not in stale
-    assert "Unused: made from something forgotten" in stale
+    assert "Unused: made from something changed or deleted" in stale
     assert compared.context["summary"].changes is None
 
 

@@ -1,0 +1,74 @@
+"""What expires soon, to keep or to let go, and what has expired lately, to bring back."""
+
+from typing import Any, Final
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.db.models import F
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_POST
+
+from memoryapp import rest
+from memoryapp.errors import InvalidInputError, MemoryAppError
+from memoryapp.inspector import break_glass, bulk
+from memoryapp.inspector import overview_presentation as show
+from memoryapp.inspector.bulk import Action, Picked
+from memoryapp.inspector.posted import INCOMPLETE, next_page, uuid_or_none
+from memoryapp.inspector.views import SOON_DAYS, next_url, render_page
+from memoryapp.longterm import queries, tallies
+
+PAGE: Final = bulk.TYPED_ABOVE  # so that whatever is picked of a page needs no typed word
+PERIODS: Final = (SOON_DAYS, 30, 90)
+OVER_SHOWN: Final = 10
+ACTIONS: Final = frozenset({Action.EXTEND, Action.KEEP, Action.FORGET, Action.BRING_BACK})
+
+
+@login_required
+@require_GET
+def expiring(request: HttpRequest) -> HttpResponse:
+    user_id, now = break_glass.subject(request), timezone.now()
+    days = _days(request.GET.get("days", ""))
+    rows = queries.expiring_soon(user_id, now=now, days=days)
+    page, cursor = rest.page(rows, order=("fades_at", "id"), cursor=request.GET.get("after", ""), limit=PAGE)
+    over = queries.memories(user_id, status="expired").order_by(F("fades_at").desc(), "-id")
+    context: dict[str, Any] = {
+        "days": days,
+        "periods": PERIODS,
+        "groups": show.by_day(page, now=now),
+        "count": tallies.expiring_count(user_id, now=now, days=days),
+        "over": [show.expired_row(memory) for memory in over[:OVER_SHOWN]],
+        "over_count": over.count(),
+        "here": request.get_full_path(),
+        "next_url": next_url({"days": str(days)}, cursor),
+    }
+    return render_page(request, "expiring", context)
+
+
+@login_required
+@require_POST
+def expiring_picked(request: HttpRequest) -> HttpResponse:
+    """One thing done to those that were picked on the page."""
+    try:
+        _do(request)
+    except MemoryAppError as error:
+        messages.error(request, str(error))
+    return HttpResponseRedirect(next_page(request.POST) or reverse("inspector:expiring"), status=303)
+
+
+def _do(request: HttpRequest) -> None:
+    action = request.POST.get("action", "")
+    if action not in ACTIONS:
+        raise InvalidInputError(INCOMPLETE)
+    ids = [memory_id for memory_id in map(uuid_or_none, request.POST.getlist("fact")) if memory_id]
+    if not ids:
+        raise InvalidInputError("Pick the facts first.")
+    if len(ids) > PAGE:
+        raise InvalidInputError(f"Pick at most {PAGE} at once.")
+    user_id = break_glass.subject(request)
+    bulk.do(request, user_id, Action(action), Picked(ids, {}), kind="", now=timezone.now())
+
+
+def _days(value: str) -> int:
+    return int(value) if value in map(str, PERIODS) else SOON_DAYS

@@ -1,0 +1,118 @@
+"""The list of facts: searched, filtered, sorted, by kind, page by page."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.db.models import F, Window
+from django.db.models.functions import RowNumber
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_GET
+
+from memoryapp import rest
+from memoryapp.inspector import fact_filters
+from memoryapp.inspector import presentation as show
+from memoryapp.inspector.break_glass import subject
+from memoryapp.inspector.bulk import Action
+from memoryapp.inspector.fact_filters import FactFilters
+from memoryapp.inspector.presentation import MemoryRow
+from memoryapp.inspector.views import PAGE, render_page
+from memoryapp.longterm import queries
+from memoryapp.longterm.models import Memory, MemoryQuerySet
+
+FIRST_OF_KIND = 5  # rows of a section, grouped by kind
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """The first facts of a kind, and how many there are."""
+
+    label: str
+    slug: str
+    rationale: str
+    count: int
+    rows: Sequence[MemoryRow]
+    url: str
+
+
+@login_required
+@require_GET
+def facts(request: HttpRequest) -> HttpResponse:
+    if request.GET.get("as_of"):
+        return redirect(f"{reverse('inspector:as_of')}?day={request.GET['as_of'][:10]}")
+    user_id = subject(request)
+    filters = FactFilters.of(request.GET.dict())
+    rows = fact_filters.rows(user_id, filters, now=timezone.now())
+    kinds = list(queries.statement_kinds())
+    context = {
+        "filters": filters,
+        "choices": fact_filters,
+        "chips": fact_filters.chips(user_id, filters, kinds=kinds),
+        "kinds": kinds,
+        "here": request.get_full_path(),
+        "clear_url": FactFilters(sort=filters.sort, group=filters.group).query(),
+        "list_url": filters.without("group").query(),
+        "group_url": filters.query(group="kind"),
+    }
+    context |= _by_kind(user_id, rows, filters) if filters.group else _page(request, rows, filters)
+    return render_page(request, "facts", context)
+
+
+def _page(request: HttpRequest, rows: MemoryQuerySet, filters: FactFilters) -> dict[str, object]:
+    order = fact_filters.ORDERS[filters.sort]
+    shown = queries.with_uses(rows).defer("embedding", "terms")
+    page, next_cursor = rest.page(shown, order=order, cursor=request.GET.get("after", ""), limit=PAGE)
+    total = rows.count()
+    asks = filters.status in fact_filters.WAITING_STATES
+    return {
+        "memories": [show.memory_row(memory) for memory in page],
+        "cards": show.waiting_cards(page) if asks else [],
+        "actions": [Action.CONFIRM, Action.FORGET]
+        if asks
+        else [action for action in Action if _fits(action, filters)],
+        "total": total,
+        "next_url": filters.query(after=next_cursor) if next_cursor else "",
+    }
+
+
+def _by_kind(user_id: UUID, rows: MemoryQuerySet, filters: FactFilters) -> dict[str, object]:
+    counts = queries.counts_by_kind(user_id, rows)
+    order = [
+        F(name.removeprefix("-")).desc() if name.startswith("-") else F(name).asc()
+        for name in _order(filters)
+    ]
+    number = Window(RowNumber(), partition_by=[F("kind_id")], order_by=order)
+    first = queries.with_uses(rows).defer("embedding", "terms").annotate(number=number)
+    by_kind: dict[int, list[Memory]] = {}
+    for memory in first.filter(number__lte=FIRST_OF_KIND).order_by("kind_id", "number"):
+        by_kind.setdefault(memory.kind_id, []).append(memory)
+    sections = [
+        Section(
+            label=kind.label,
+            slug=kind.slug,
+            rationale=kind.rationale,
+            count=count,
+            rows=[show.memory_row(memory) for memory in by_kind.get(kind.pk, [])],
+            url=filters.query(kind=kind.slug, group=""),
+        )
+        for kind, count in counts
+        if count
+    ]
+    return {"sections": sections, "total": sum(section.count for section in sections)}
+
+
+def _order(filters: FactFilters) -> tuple[str, str]:
+    return fact_filters.ORDERS[filters.sort]
+
+
+def _fits(action: Action, filters: FactFilters) -> bool:
+    """Of former values nothing but forgetting makes sense; what has expired can be brought back."""
+    if filters.status == "superseded":
+        return action == Action.FORGET
+    if filters.status == "expired":
+        return action in {Action.BRING_BACK, Action.FORGET}
+    return action not in {Action.CONFIRM, Action.BRING_BACK}

@@ -1,0 +1,325 @@
+"""One fact: to read, correct, settle, keep, let go and forget."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
+from enum import StrEnum
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_POST
+
+from memoryapp.accounts.auth import PageRequest
+from memoryapp.errors import InvalidInputError, MemoryAppError, NotFoundError, StaleVersionError
+from memoryapp.inspector import fact_presentation as show
+from memoryapp.inspector import settling, undoing
+from memoryapp.inspector.break_glass import subject
+from memoryapp.inspector.posted import day_or_none, next_page, one_of, version_of, whole_number
+from memoryapp.inspector.presentation import fact_url
+from memoryapp.inspector.views import render_page
+from memoryapp.longterm import forgettings, lifetimes, operations, queries
+from memoryapp.longterm.feedback import give_feedback
+from memoryapp.longterm.models import Memory
+from memoryapp.longterm.presentation import BROUGHT_BACK
+from memoryapp.policies.feedback import Verdict
+
+FORGOTTEN = "Forgotten. What was said stays in its conversation, and in the summaries of that."
+SET_ASIDE = "Set aside as wrong: nothing uses it any more."
+AFFIRMED = "Confirmed: it is surer now, and its lifetime starts again today."
+MEANWHILE = "It was changed meanwhile. Read it again before you decide."
+
+
+class Span(StrEnum):
+    """What a person can do to how long a fact lives."""
+
+    EXTEND = "extend"
+    KEEP = "keep"
+    FOLLOW = "follow"
+    ON_DATE = "on_date"
+    BRING_BACK = "bring_back"
+
+
+SAID = {
+    Span.EXTEND: "Extended: its lifetime starts again today.",
+    Span.KEEP: "Kept for ever, until you say otherwise.",
+    Span.FOLLOW: "It lives as long as its kind says.",
+    Span.ON_DATE: "It expires at the end of that day.",
+    Span.BRING_BACK: "In use again, for its whole lifetime from today.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What a person wrote that is not kept yet. ``is_stale``: it was changed elsewhere meanwhile."""
+
+    statement: str
+    kind: str
+    key: str
+    sure: str
+    is_stale: bool = False
+
+    @property
+    def is_emptied(self) -> bool:
+        return not self.statement.strip()
+
+
+@login_required
+@require_GET
+def fact(request: PageRequest, memory_id: UUID) -> HttpResponse:
+    try:
+        memory = queries.get_memory(subject(request), memory_id)
+    except NotFoundError:
+        return _no_fact(request)
+    if request.htmx and not request.htmx.boosted:
+        return render(request, "inspector/fact.html#head", _context(memory, is_editing="edit" in request.GET))
+    return _fact(request, memory, is_editing="edit" in request.GET)
+
+
+@login_required
+@require_POST
+def fact_edit(request: HttpRequest, memory_id: UUID) -> HttpResponse:
+    user_id, values = subject(request), request.POST
+    draft = Draft(
+        values.get("statement", ""),
+        values.get("kind", ""),
+        values.get("key", "").strip(),
+        values.get("sure", ""),
+    )
+    try:
+        before = queries.get_memory(user_id, memory_id)
+        edited = operations.edit(
+            user_id,
+            memory_id,
+            version=version_of(request),
+            now=timezone.now(),
+            statement=draft.statement,
+            kind=draft.kind or None,
+            key=draft.key if "key" in values and draft.key != before.key else None,
+            confidence=_confidence(draft.sure, before),
+        )
+    except StaleVersionError:
+        stale = Draft(draft.statement, draft.kind, draft.key, draft.sure, is_stale=True)
+        return _fact(request, queries.get_memory(user_id, memory_id), draft=stale, status=409)
+    except InvalidInputError as error:
+        memory = queries.get_memory(user_id, memory_id)
+        return _fact(request, memory, problem=str(error), draft=draft, status=error.http_status)
+    undoing.offer(
+        request,
+        text="Saved. The version before is in the history.",
+        url=reverse("inspector:fact_back", args=[memory_id]),
+        until=None,
+        fields={"version": str(edited.version), "to": str(before.version)},
+        label=f"Back to version {before.version}",
+    )
+    return redirect("inspector:fact", memory_id)
+
+
+@login_required
+@require_POST
+def fact_back(request: HttpRequest, memory_id: UUID) -> HttpResponse:
+    """The words, kind, key and confidence of an earlier version, as a new one."""
+
+    def go_back(user_id: UUID, version: int) -> str:
+        wanted = queries.versions(queries.get_memory(user_id, memory_id)).filter(
+            version=whole_number(request.POST.get("to", ""))
+        )
+        former = wanted.first()
+        if former is None:
+            raise InvalidInputError("There is no such version.")
+        operations.edit(
+            user_id,
+            memory_id,
+            version=version,
+            now=timezone.now(),
+            statement=former.statement,
+            kind=former.kind_slug,
+            key=former.key,
+            confidence=former.confidence,
+        )
+        return f"It says again what version {former.version} said."
+
+    return _done(request, memory_id, go_back)
+
+
+@login_required
+@require_POST
+def fact_settle(request: PageRequest, memory_id: UUID) -> HttpResponse:
+    """The person's word on what waits for it, as it stood on the page they looked at."""
+    user_id = subject(request)
+    try:
+        settled = settling.settle(
+            user_id,
+            memory_id,
+            request.POST.get("answer", ""),
+            version=version_of(request),
+            rival=request.POST.get("rival", ""),
+            now=timezone.now(),
+        )
+    except (StaleVersionError, InvalidInputError) as error:
+        return _refused(request, memory_id, error)
+    way_back = settling.way_back(settled, memory_id)
+    if request.htmx:
+        return render(request, "inspector/pending.html#decided", {"id": memory_id, "offer": way_back})
+    undoing.put(request, way_back)
+    return redirect(
+        next_page(request.POST) or (fact_url(settled.shown) if settled.shown else "inspector:facts")
+    )
+
+
+@login_required
+@require_POST
+def fact_bring_back(request: HttpRequest, memory_id: UUID) -> HttpResponse:
+    """What its person set aside as wrong, or what was replaced, is right after all."""
+
+    def bring_back(user_id: UUID, version: int) -> str:
+        give_feedback(user_id, memory_id, Verdict.CONFIRMED, version=version, now=timezone.now())
+        return BROUGHT_BACK
+
+    return _done(request, memory_id, bring_back)
+
+
+@login_required
+@require_POST
+def fact_word(request: HttpRequest, memory_id: UUID) -> HttpResponse:
+    """Whether it is right. What is wrong is set aside, and comes back by the opposite word."""
+    user_id, said = subject(request), request.POST.get("said", "")
+    try:
+        verdict = Verdict(one_of({Verdict.CONFIRMED, Verdict.WRONG}, said))
+        memory = give_feedback(user_id, memory_id, verdict, version=version_of(request), now=timezone.now())
+    except (StaleVersionError, InvalidInputError) as error:
+        return _refused(request, memory_id, error)
+    if verdict == Verdict.WRONG:
+        back = reverse("inspector:fact_bring_back", args=[memory_id])
+        fields = {"version": str(memory.version)}
+        undoing.offer(request, text=SET_ASIDE, url=back, until=None, fields=fields)
+    else:
+        undoing.tell(request, AFFIRMED)
+    return redirect("inspector:fact", memory_id)
+
+
+@login_required
+@require_POST
+def fact_lifetime(request: HttpRequest, memory_id: UUID) -> HttpResponse:
+    user_id = subject(request)
+    memory = queries.get_memory(user_id, memory_id)
+    try:
+        span = Span(one_of(set(Span), request.POST.get("span", "")))
+        _live(user_id, memory_id, span, day=request.POST.get("day", ""))
+    except (StaleVersionError, InvalidInputError) as error:
+        return _refused(request, memory_id, error)
+    back = _way_back(memory, span)
+    url = reverse("inspector:fact_lifetime", args=[memory_id]) if back else ""
+    undoing.offer(request, text=SAID[span], url=url, until=None, fields=back)
+    return redirect(next_page(request.POST) or fact_url(memory))
+
+
+@login_required
+@require_POST
+def fact_delete(request: HttpRequest, memory_id: UUID) -> HttpResponse:
+    """The next page offers to undo it."""
+    forgotten = forgettings.forget(subject(request), [memory_id], now=timezone.now())
+    undoing.offer_forgetting(request, forgotten, text=FORGOTTEN)
+    return redirect(next_page(request.POST) or next_page(request.GET) or "inspector:facts")
+
+
+def _live(user_id: UUID, memory_id: UUID, span: Span, *, day: str) -> None:
+    """Raises InvalidInputError for a day that cannot be its last."""
+    ids, now = [memory_id], timezone.now()
+    match span:
+        case Span.EXTEND:
+            lifetimes.extend(user_id, ids, now=now)
+        case Span.KEEP:
+            lifetimes.keep(user_id, ids)
+        case Span.FOLLOW:
+            lifetimes.follow_kind(user_id, ids)
+        case Span.BRING_BACK:
+            lifetimes.bring_back_expired(user_id, ids, now=now)
+        case Span.ON_DATE:
+            lifetimes.end_at(user_id, ids, at=_last_day(day))
+
+
+def _last_day(value: str) -> date:
+    """Raises InvalidInputError."""
+    day = day_or_none(value)
+    if day is None:
+        raise InvalidInputError("Choose the last day on which it is remembered.")
+    return day
+
+
+def _way_back(before: Memory, span: Span) -> Mapping[str, str]:
+    """What a form sends to get what decided its lifetime before; empty for what affirms: that cannot be taken
+    back, and does no harm."""
+    if span in {Span.EXTEND, Span.BRING_BACK}:
+        return {}
+    if before.is_kept:
+        return {"span": Span.KEEP.value}
+    if before.expires_at is None:
+        return {"span": Span.FOLLOW.value}
+    last = timezone.localtime(before.expires_at) - timedelta(microseconds=1)
+    return {"span": Span.ON_DATE.value, "day": last.date().isoformat()}
+
+
+def _confidence(sure: str, before: Memory) -> float | None:
+    """As given in percent; None where it is as it was, or not given. Raises InvalidInputError."""
+    if not sure.strip() or sure.strip() == str(round(before.confidence * 100)):
+        return None
+    if whole_number(sure.strip()) > 100:
+        raise InvalidInputError("How sure: 0 to 100 %.")
+    return int(sure) / 100
+
+
+def _done(request: HttpRequest, memory_id: UUID, act: Callable[[UUID, int], str]) -> HttpResponse:
+    """``act`` gets the person and the version they read, and returns what is said afterwards."""
+    try:
+        said = act(subject(request), version_of(request))
+    except (StaleVersionError, InvalidInputError) as error:
+        return _refused(request, memory_id, error)
+    undoing.tell(request, said)
+    return redirect("inspector:fact", memory_id)
+
+
+def _refused(request: HttpRequest, memory_id: UUID, error: MemoryAppError) -> HttpResponse:
+    """The page as it is now, with why nothing was done."""
+    memory = queries.get_memory(subject(request), memory_id)
+    problem = MEANWHILE if isinstance(error, StaleVersionError) else str(error)
+    status = 409 if isinstance(error, StaleVersionError) else error.http_status
+    return _fact(request, memory, problem=problem, status=status)
+
+
+def _fact(
+    request: HttpRequest,
+    memory: Memory,
+    *,
+    problem: str = "",
+    draft: Draft | None = None,
+    is_editing: bool = False,
+    status: int = 200,
+) -> HttpResponse:
+    context = _context(memory, problem=problem, draft=draft, is_editing=is_editing or draft is not None)
+    return render_page(request, "fact", context, status=status)
+
+
+def _context(
+    memory: Memory, *, problem: str = "", draft: Draft | None = None, is_editing: bool = False
+) -> dict[str, object]:
+    return {
+        "memory": show.memory_page(memory),
+        "kinds": list(queries.statement_kinds()),
+        "form_error": problem,
+        "draft": draft,
+        "is_editing": is_editing,
+        "today": timezone.localdate(),
+    }
+
+
+def _no_fact(request: HttpRequest) -> HttpResponse:
+    context = {
+        "message": "There is no such memory. It may have been forgotten, or have expired.",
+        "action_url": reverse("inspector:facts"),
+        "action_label": "All facts",
+    }
+    return render(request, "errors/404.html", context, status=404)

@@ -1,0 +1,142 @@
+"""Whether a person's memory is in order, check by check, with what can be done about each."""
+
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_POST
+
+from memoryapp.context import queries as context_queries
+from memoryapp.embeddings.registry import get_embedder
+from memoryapp.inspector import break_glass
+from memoryapp.inspector import health_presentation as show
+from memoryapp.inspector.health_presentation import FIRST, Check, PairRow
+from memoryapp.inspector.posted import uuid_or_none
+from memoryapp.inspector.views import render_page
+from memoryapp.longterm import checkups, queries, search
+from memoryapp.longterm.models import Memory
+from memoryapp.nudges import EMBED_MEMORIES, nudge
+from memoryapp.policies import health as rules
+from memoryapp.transcript import queries as transcript
+
+COMPARED_AT_ONCE: Final = 1_000  # with so few facts they are compared while the page is made
+PART: Final = 500  # of more, so many are compared with all older ones, when asked for
+PAIRS_SHOWN: Final = 20
+EMBEDDED_AT_ONCE: Final = 50  # the next sweeps take on the rest
+
+
+@login_required
+@require_GET
+def health(request: HttpRequest) -> HttpResponse:
+    user_id, now = break_glass.subject(request), timezone.now()
+    model_id = get_embedder().model_id
+    found = checkups.findings(user_id, now=now, model_id=model_id)
+    quota = queries.quota(user_id)
+    checks = _checks(user_id, found, quota, now=now, model_id=model_id)
+    is_compared = found.embedded <= COMPARED_AT_ONCE
+    pairs, _ = _pairs(user_id, model_id=model_id) if is_compared else ([], None)
+    troubles = [check for check in checks if check.count]
+    context = {
+        "quota": quota,
+        "troubles": troubles,
+        "well": [check for check in checks if not check.count],
+        "pairs": pairs[:FIRST],
+        "pair_count": len(pairs),
+        "is_compared": is_compared,
+        "compared": found.embedded,
+        "is_all_well": is_compared and not pairs and not troubles,
+        "here": request.get_full_path(),
+    }
+    return render_page(request, "health", context)
+
+
+@login_required
+@require_GET
+def duplicates(request: HttpRequest) -> HttpResponse:
+    """Pairs that may say the same: of one part of the facts with all older ones. ``?begin=``: the part's newest."""
+    user_id, begin = break_glass.subject(request), uuid_or_none(request.GET.get("begin", ""))
+    pairs, next_begin = _pairs(user_id, model_id=get_embedder().model_id, begin=begin)
+    context = {
+        "pairs": pairs[:PAIRS_SHOWN],
+        "pair_count": len(pairs),
+        "next_url": f"?begin={next_begin}" if next_begin else "",
+        "part": PART,
+        "here": request.get_full_path(),
+    }
+    return render_page(request, "duplicates", context)
+
+
+@login_required
+@require_POST
+def health_embed(request: HttpRequest) -> HttpResponse:
+    user_id, model_id = break_glass.subject(request), get_embedder().model_id
+    rows = checkups.not_embedded(user_id, now=timezone.now(), model_id=model_id)
+    ids = list(rows.values_list("id", flat=True)[:EMBEDDED_AT_ONCE])
+    for memory_id in ids:
+        nudge(EMBED_MEMORIES, memory_id)
+    messages.success(
+        request, "They are being prepared. Look again in a minute." if ids else "All are prepared."
+    )
+    return HttpResponseRedirect(reverse("inspector:health"), status=303)
+
+
+def _checks(
+    user_id: UUID, found: checkups.Findings, quota: queries.Quota, *, now: datetime, model_id: str
+) -> list[Check]:
+    """Each lists its first facts by a query of its own, whether it found any or not: always as many."""
+    missing = found.unembedded + found.other_model
+    largest = max(
+        queries.counts_by_kind(user_id, queries.memories(user_id)), key=lambda pair: pair[1], default=None
+    )
+    return [
+        show.waiting(quota.waiting),
+        show.flagged(found.flagged, checkups.flagged(user_id, now=now)[:FIRST]),
+        show.stale(found.stale, checkups.stale(user_id, now=now)[:FIRST]),
+        show.noise(_noise(user_id, now=now)),
+        show.unused(found.unused, checkups.unused(user_id, now=now)[:FIRST]),
+        show.unembedded(
+            missing,
+            other_model=found.other_model,
+            rows=checkups.not_embedded(user_id, now=now, model_id=model_id)[:FIRST],
+        ),
+        show.room(
+            quota.used,
+            quota.limit,
+            is_nearly_full=rules.is_nearly_full(quota.used, quota.limit),
+            largest=f"{largest[0].label}, {largest[1]:,} facts" if largest else "none",
+        ),
+    ]
+
+
+def _noise(user_id: UUID, *, now: datetime) -> list[tuple[Memory, float]]:
+    """The most given first."""
+    shares = context_queries.recalled_in_share(user_id, turns=rules.NOISE_REPLIES)
+    is_enough = len(transcript.newest_replied(user_id, limit=rules.MIN_REPLIES)) == rules.MIN_REPLIES
+    often = {
+        memory_id: share for memory_id, share in shares.items() if share > rules.NOISE_SHARE and is_enough
+    }
+    rows = checkups.named(user_id, list(often), now=now)
+    return sorted(((memory, often[memory.id]) for memory in rows), key=lambda pair: -pair[1])
+
+
+def _pairs(user_id: UUID, *, model_id: str, begin: UUID | None = None) -> tuple[list[PairRow], UUID | None]:
+    """Those of a part that begins there, the most similar first, and where the next part begins."""
+    ids, vectors = search.vectors(user_id, model_id=model_id, begin=begin)
+    part = PART if len(ids) > COMPARED_AT_ONCE or begin else len(ids)
+    similar = rules.similar_pairs(vectors, part=part)
+    memories = queries.by_ids(user_id, {ids[at] for pair in similar for at in (pair.first, pair.second)})
+    pairs = []
+    for pair in similar:
+        newer, older = memories.get(ids[pair.first]), memories.get(ids[pair.second])
+        if (
+            newer
+            and older
+            and rules.may_say_the_same(newer.statement, older.statement, similarity=pair.similarity)
+        ):
+            pairs.append(show.pair_row(newer, older, similarity=pair.similarity))
+    return pairs, ids[part] if len(ids) > part else None

@@ -1,0 +1,164 @@
+"""What an admin writes into the rule of a kind."""
+
+from datetime import UTC, date, datetime, time
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from django import forms
+from django.core.validators import MaxLengthValidator
+from django.utils.text import slugify
+
+from memoryapp.longterm.models import MAX_DAYS, Kind
+
+OLD_REASON = "This is the reason for the lifetime before. Say why it is kept so long from now on."
+EXPERIENCE_FIELDS = {"is_always_used"}  # of statements alone
+RUN_FIELDS = {
+    "half_life_days",
+    "min_confidence",
+    "is_always_used",
+    "needs_confirmation",
+}  # of what is recalled
+
+
+class DaysField(forms.CharField):
+    """A number of days, or nothing for ever. Digits are 0 to 9: other scripts' are refused, not guessed at."""
+
+    def __init__(self, *, name: str, least: int, **kwargs: Any) -> None:
+        self.least = least
+        self.problem = f"{name} in days: {least} to {MAX_DAYS:,}, or empty."
+        super().__init__(required=False, label=f"{name} in days", **kwargs)
+        self.widget.attrs.update(inputmode="numeric", autocomplete="off", size="8")
+
+    def clean(self, value: Any) -> int | None:
+        written = str(value or "").strip()
+        if not written:
+            return None
+        is_number = written.isascii() and written.isdigit() and len(written) <= len(str(MAX_DAYS))
+        if not is_number or not self.least <= int(written) <= MAX_DAYS:
+            raise forms.ValidationError(self.problem)
+        return int(written)
+
+
+class PercentField(forms.IntegerField):
+    """A share of one, written in per cent."""
+
+    def clean(self, value: Any) -> float:
+        percent: int | None = super().clean(value)
+        return (percent or 0) / 100
+
+
+class RuleForm(forms.Form):
+    """All of a rule that can be changed. Its values are those of the kind's fields (``values``)."""
+
+    label = forms.CharField(max_length=60)
+    ttl_days = forms.CharField()
+    half_life_days = DaysField(
+        name="Half-life",
+        least=1,
+        help_text="After so long, it counts half as recent. Empty: age does not matter.",
+    )
+    min_confidence = PercentField(
+        label="Minimum confidence in %",
+        min_value=0,
+        max_value=100,
+        required=False,
+        help_text="What is less sure is kept, but not recalled.",
+    )
+    needs_confirmation = forms.BooleanField(required=False, label="New ones wait for their person's word")
+    is_always_used = forms.BooleanField(required=False, label="In every prompt, not only when it matters")
+    rationale = forms.CharField(
+        label="Why so",
+        max_length=300,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        validators=[MaxLengthValidator(300)],
+        help_text="Shown to everyone beside each memory of this kind.",
+    )
+
+    def __init__(self, data: Any = None, *, kind: Kind) -> None:
+        self.kind = kind
+        super().__init__(data, initial=_initial(kind))
+        least = 0 if kind.subject == Kind.Subject.RUN else 1
+        self.fields["ttl_days"] = DaysField(name="Lifetime", least=least, help_text=_lifetime_help(kind))
+        for name in _fields_without(kind):
+            del self.fields[name]
+
+    def values(self) -> dict[str, Any]:
+        """What was written, of a form that is valid; a percentage that stayed leaves the number as it was."""
+        values = {name: self.cleaned_data[name] for name in RuleForm.base_fields if name in self.fields}
+        confidence = values.get("min_confidence")
+        if confidence is not None and round(self.kind.min_confidence * 100) == round(confidence * 100):
+            values["min_confidence"] = self.kind.min_confidence
+        return values
+
+
+class ChangeForm(RuleForm):
+    """Another rule for a kind, and from when on."""
+
+    applies_on = forms.DateField(
+        label="From",
+        required=False,
+        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
+        help_text="The beginning of this day, where you are. Empty: now.",
+        error_messages={"invalid": "From: a day as year-month-day, or empty for now."},
+    )
+
+    def clean(self) -> dict[str, Any]:
+        values = super().clean() or {}
+        is_other = "ttl_days" in values and values["ttl_days"] != self.kind.ttl_days
+        if is_other and values.get("rationale") == self.kind.rationale:
+            self.add_error("rationale", OLD_REASON)
+        return values
+
+    def applies_at(self, *, time_zone: str) -> datetime | None:
+        """None: now."""
+        day: date | None = self.cleaned_data["applies_on"]
+        return datetime.combine(day, time(), tzinfo=ZoneInfo(time_zone)).astimezone(UTC) if day else None
+
+
+class NewKindForm(RuleForm):
+    """A kind that there is not yet."""
+
+    slug = forms.SlugField(
+        label="Name for programs",
+        max_length=50,
+        required=False,
+        help_text="Small letters, digits, - and _. Empty: made of the label. It never changes.",
+    )
+    field_order = ("label", "slug")
+
+    def __init__(self, data: Any = None) -> None:
+        super().__init__(data, kind=Kind(label="", rationale=""))
+
+    def clean(self) -> dict[str, Any]:
+        values = super().clean() or {}
+        values["slug"] = values.get("slug") or slugify(values.get("label", "")).replace("-", "_")
+        if not values["slug"]:
+            self.add_error("slug", "Write a name of letters and digits: the label has none to make it of.")
+        return values
+
+    def values(self) -> dict[str, Any]:
+        return {**super().values(), "slug": self.cleaned_data["slug"]}
+
+
+def _initial(kind: Kind) -> dict[str, Any]:
+    return {
+        "label": kind.label,
+        "ttl_days": "" if kind.ttl_days is None else str(kind.ttl_days),
+        "half_life_days": "" if kind.half_life_days is None else str(kind.half_life_days),
+        "min_confidence": round(kind.min_confidence * 100),
+        "needs_confirmation": kind.needs_confirmation,
+        "is_always_used": kind.is_always_used,
+        "rationale": kind.rationale,
+    }
+
+
+def _lifetime_help(kind: Kind) -> str:
+    if kind.subject == Kind.Subject.RUN:
+        return "Empty: for ever. 0: nothing is kept once a run has ended."
+    return "Empty: for ever. It begins anew each time something is said again."
+
+
+def _fields_without(kind: Kind) -> set[str]:
+    if kind.subject == Kind.Subject.RUN:
+        return RUN_FIELDS
+    return EXPERIENCE_FIELDS if kind.subject == Kind.Subject.EXPERIENCE else set()

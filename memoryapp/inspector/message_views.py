@@ -1,0 +1,147 @@
+"""One message of the transcript: to read whole, to correct, to redact; and turns to delete."""
+
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_POST
+
+from memoryapp.errors import InvalidInputError, NotFoundError
+from memoryapp.inspector import conversation_presentation as show
+from memoryapp.inspector import presentation, undoing
+from memoryapp.inspector.break_glass import subject
+from memoryapp.inspector.views import render_page
+from memoryapp.longterm import forgettings
+from memoryapp.longterm import queries as longterm
+from memoryapp.transcript import deletions, queries, redaction
+from memoryapp.transcript.conversations import ReplyInProgressError
+from memoryapp.transcript.models import Message
+from memoryapp.transcript.redaction import Changed
+
+
+@login_required
+@require_GET
+def message(request: HttpRequest, message_id: UUID) -> HttpResponse:
+    return _page(request, queries.get_message(subject(request), message_id))
+
+
+@login_required
+@require_POST
+def correct(request: HttpRequest, message_id: UUID) -> HttpResponse:
+    user_id, text = subject(request), request.POST.get("text", "")
+    taken = _memories_of(user_id, [message_id])
+    try:
+        changed = redaction.correct_message(user_id, message_id, text=text)
+    except (InvalidInputError, ReplyInProgressError) as error:
+        found = queries.get_message(user_id, message_id)
+        return _page(request, found, draft=text, correct_problem=str(error), status=error.http_status)
+    undoing.offer(request, text="Corrected. The words before are kept nowhere in it.", url="", until=None)
+    return _done(request, changed, taken)
+
+
+@login_required
+@require_POST
+def redact(request: HttpRequest, message_id: UUID) -> HttpResponse:
+    """The words that were named, or (``all``) the whole message."""
+    user_id, words = subject(request), request.POST.get("words", "")
+    is_whole = "all" in request.POST
+    taken = _memories_of(user_id, [message_id])
+    try:
+        changed = redaction.redact_message(
+            user_id,
+            message_id,
+            words=None if is_whole else words,
+            everywhere="everywhere" in request.POST,
+        )
+    except (InvalidInputError, ReplyInProgressError) as error:
+        found = queries.get_message(user_id, message_id)
+        return _page(request, found, words=words, redact_problem=str(error), status=error.http_status)
+    count = len(changed.message_ids)
+    where = "one message" if count == 1 else f"{count:,} messages"
+    undoing.offer(request, text=f"Redacted in {where}. This cannot be undone.", url="", until=None)
+    return _done(request, changed, taken)
+
+
+@login_required
+@require_POST
+def turn_delete(request: HttpRequest, turn_id: UUID) -> HttpResponse:
+    """An exchange, or (``following``) all from it on; ``forget``: with what was learned from them."""
+    user_id = subject(request)
+    turn = queries.get_turn(user_id, turn_id)
+    following = "following" in request.POST
+    said = queries.turns(user_id, turn.conversation_id).filter(seq__gte=turn.seq)
+    taken_turns = list(said) if following else [turn]
+    message_ids = [row.id for one in taken_turns for row in one.messages.all()]
+    taken = _memories_of(user_id, message_ids) if str(turn_id) in request.POST.getlist("forget") else []
+    try:
+        deletion = deletions.delete_turns(user_id, turn_id, following=following, now=timezone.now())
+    except ReplyInProgressError as error:
+        undoing.offer(request, text=f"Nothing was deleted. {error}", url="", until=None)
+        return redirect("inspector:conversation", turn.conversation_id)
+    what = "1 exchange" if deletion.turns == 1 else f"{deletion.turns:,} exchanges"
+    undoing.offer(
+        request,
+        text=f"Deleted: {what}.",
+        url=reverse("inspector:conversations_undo"),
+        until=deletion.until,
+        fields={"deletion": str(deletion.id)},
+    )
+    _forget(request, taken)
+    return redirect("inspector:conversation", turn.conversation_id)
+
+
+def _page(
+    request: HttpRequest,
+    found: Message,
+    *,
+    draft: str | None = None,
+    words: str = "",
+    correct_problem: str = "",
+    redact_problem: str = "",
+    status: int = 200,
+) -> HttpResponse:
+    learned = _memories_of(found.user_id, [found.id])
+    context = {
+        "conversation": found.turn.conversation,
+        "turn": found.turn,
+        "message": show.message_row(found, is_whole=True),
+        "is_yours": found.role == Message.Role.USER and not found.speaker,
+        "who": found.speaker or ("You" if found.role == Message.Role.USER else "Strata"),
+        "memories": [
+            presentation.memory_row(memory)
+            for memory in longterm.memories(found.user_id, status="any").filter(id__in=learned)
+        ],
+        "chat_url": presentation.turn_url(found.turn),
+        "draft": found.text if draft is None else draft,
+        "words": words,
+        "correct_problem": correct_problem,
+        "redact_problem": redact_problem,
+        "mark": redaction.MARK,
+    }
+    return render_page(request, "message", context, status=status)
+
+
+def _memories_of(user_id: UUID, message_ids: list[UUID]) -> list[UUID]:
+    taken = longterm.taken_from_messages(user_id, message_ids)
+    return list(dict.fromkeys(one.memory_id for rows in taken.values() for one in rows))
+
+
+def _done(request: HttpRequest, changed: Changed, taken: list[UUID]) -> HttpResponse:
+    if "forget" in request.POST:
+        _forget(request, taken)
+    return redirect("inspector:message", changed.message_id)
+
+
+def _forget(request: HttpRequest, memory_ids: list[UUID]) -> None:
+    if not memory_ids:
+        return
+    try:
+        forgotten = forgettings.forget(subject(request), memory_ids, now=timezone.now())
+    except NotFoundError:
+        return  # forgotten meanwhile
+    count = forgotten.memories_count
+    what = "1 memory" if count == 1 else f"{count:,} memories"
+    undoing.offer_forgetting(request, forgotten, text=f"Forgotten: {what} from it.")

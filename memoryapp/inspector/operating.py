@@ -1,0 +1,157 @@
+"""What an installation is doing, in figures without content: for the operations page and for ``/metrics``."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from django.apps import apps
+from django.db import connection
+from redis.exceptions import RedisError
+
+from memoryapp.conf import get_conf
+from memoryapp.embeddings.registry import get_embedder
+from memoryapp.lifecycle import figures as lifecycle
+from memoryapp.lifecycle.figures import Failure, JobFigures
+from memoryapp.redis_client import redis_client
+from memoryapp.transcript import figures as transcript
+from memoryapp.transcript.figures import Failed, Spent
+from memoryapp.tuning import queries as tuning
+
+PERIOD: Final = timedelta(days=1)
+QUEUES: Final = ("turns", "memory")
+KEY_PREFIX: Final = "celery:"  # as the broker names its lists
+# The rooms whose tables hold each tier; everything else is "other".
+TIERS: Final = {"scratchpad": ("scratchpad",), "transcript": ("transcript",), "longterm": ("longterm",)}
+PURPOSES: Final = {
+    "extraction": "learning from conversations",
+    "compaction": "summaries",
+    "title": "titles",
+    "promotion": "lessons of runs",
+}
+
+# Sizes with indexes and what is stored out of line; rows as the planner counts them, which no table has to be read for.
+SIZES: Final = """
+SELECT relname, pg_total_relation_size(oid), greatest(reltuples, 0)::bigint
+FROM pg_class WHERE relname = ANY (%(tables)s) AND relkind = 'r'
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Tokens of one purpose and what they cost; ``usd``: None where no price is configured for the model."""
+
+    purpose: str
+    model: str
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cache_read_tokens: int
+    usd: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    tier: str
+    size_bytes: int
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Operations:
+    """``queues``: messages that wait in the broker; None when it does not answer. The rest is of the last day."""
+
+    turns: Mapping[str, int]
+    oldest_queued_at: datetime | None
+    queues: Mapping[str, int | None]
+    jobs: Sequence[JobFigures]
+    failures: Sequence[Failure]
+    failed_turns: Sequence[Failed]
+    open_breakers: int
+    embedding_model: str
+    embedding_backlog: Mapping[str, int]
+    storage: Sequence[Stored]
+    costs: Sequence[Cost]
+
+
+def operations(*, now: datetime) -> Operations:
+    since = now - PERIOD
+    jobs = lifecycle.jobs(since=since)
+    return Operations(
+        turns=transcript.live_turns(),
+        oldest_queued_at=transcript.oldest_queued_at(),
+        queues=_queues(),
+        jobs=jobs,
+        failures=lifecycle.failures(since=since),
+        failed_turns=transcript.failed_turns(since=since),
+        open_breakers=lifecycle.open_breakers(now=now),
+        embedding_model=get_embedder().model_id,
+        embedding_backlog=lifecycle.embedding_backlog(),
+        storage=_storage(),
+        costs=[*_of_replies(transcript.spent_on_replies(since=since)), *_of_jobs(jobs)],
+    )
+
+
+def _queues() -> dict[str, int | None]:
+    try:
+        return {name: int(redis_client().llen(KEY_PREFIX + name)) for name in QUEUES}
+    except (RedisError, OSError):
+        return dict.fromkeys(QUEUES)
+
+
+def _storage() -> list[Stored]:
+    tables = {
+        model._meta.db_table: model._meta.app_label  # noqa: SLF001  # Django's documented API, whatever its name
+        for model in apps.get_models(include_auto_created=True)
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(SIZES, {"tables": list(tables)})
+        sizes = [(tables[table], size, rows) for table, size, rows in cursor.fetchall()]
+    room_to_tier = {room: tier for tier, rooms in TIERS.items() for room in rooms}
+    return [
+        Stored(
+            tier,
+            sum(size for room, size, _ in sizes if room_to_tier.get(room, "other") == tier),
+            sum(rows for room, _, rows in sizes if room_to_tier.get(room, "other") == tier),
+        )
+        for tier in (*TIERS, "other")
+    ]
+
+
+def _of_replies(spent: Sequence[Spent]) -> list[Cost]:
+    return [
+        Cost(
+            "replies",
+            each.model,
+            each.calls,
+            each.input_tokens,
+            each.output_tokens,
+            each.cache_read_tokens,
+            _usd(each.model, each.input_tokens, each.output_tokens),
+        )
+        for each in spent
+        if each.model
+    ]
+
+
+def _of_jobs(jobs: Sequence[JobFigures]) -> list[Cost]:
+    model = tuning.conf().cheap_model
+    return [
+        Cost(
+            PURPOSES[job.job],
+            model,
+            job.runs,
+            job.input_tokens,
+            job.output_tokens,
+            0,
+            _usd(model, job.input_tokens, job.output_tokens),
+        )
+        for job in jobs
+        if job.job in PURPOSES and job.input_tokens
+    ]
+
+
+def _usd(model: str, input_tokens: int, output_tokens: int) -> float | None:
+    """At the full price: what the cache saves is not known here, so that it is at most this."""
+    prices = get_conf().for_model(model).prices
+    return None if prices is None else (input_tokens * prices[0] + output_tokens * prices[1]) / 1_000_000

@@ -1,0 +1,195 @@
+"""What the overview shows: each tier's holdings, what happened since the last visit, and how it grows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from uuid import UUID
+
+from django.template.defaultfilters import filesizeformat
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.http import urlencode
+
+from memoryapp.inspector import charts
+from memoryapp.inspector.charts import Chart, Point
+from memoryapp.longterm.models import Kind, Memory
+from memoryapp.longterm.presentation import expires_text
+
+KINDS_SHOWN = 8
+TIER_LABELS = {"scratchpad": "Scratchpad", "transcript": "Transcript", "longterm": "Long-term"}
+DAY = "j M"
+
+
+@dataclass(frozen=True, slots=True)
+class NewsRow:
+    """One thing that happened, with the button that takes it back.
+
+    ``before``: what it said until then. ``version``: of ``memory_id``, which ``revert`` of the overview acts on.
+    """
+
+    memory_id: UUID
+    statement: str
+    url: str
+    kind_label: str
+    at: datetime
+    version: int
+    before: str = ""
+    expires_text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """``since`` None: of a first visit, when everything is new. ``deleted``: expired ones that are gone for good."""
+
+    since: datetime | None
+    learned: Sequence[NewsRow]
+    learned_count: int
+    changed: Sequence[NewsRow]
+    changed_count: int
+    expired: Sequence[NewsRow]
+    expired_count: int
+    deleted: int
+
+    @property
+    def is_nothing(self) -> bool:
+        return not (self.learned_count or self.changed_count or self.expired_count or self.deleted)
+
+
+def learned_row(memory: Memory, *, now: datetime) -> NewsRow:
+    return NewsRow(
+        memory_id=memory.id,
+        statement=memory.statement,
+        url=_url(memory.id),
+        kind_label=memory.kind.label,
+        at=memory.recorded_at,
+        version=memory.version,
+        expires_text=expires_text(getattr(memory, "fades_at", None), now=now),
+    )
+
+
+def changed_row(former: Memory) -> NewsRow:
+    """``former`` comes with what replaced it; taking it back is its coming back into use."""
+    current = former.superseded_by
+    assert current
+    assert former.superseded_at
+    return NewsRow(
+        memory_id=former.id,
+        statement=current.statement,
+        url=_url(current.id),
+        kind_label=current.kind.label,
+        at=former.superseded_at,
+        version=former.version,
+        before=former.statement,
+    )
+
+
+def expired_row(memory: Memory) -> NewsRow:
+    ended_at: datetime = memory.fades_at  # type: ignore[attr-defined]  # annotated by the query
+    return NewsRow(memory.id, memory.statement, _url(memory.id), memory.kind.label, ended_at, memory.version)
+
+
+def kinds_chart(counted: Sequence[tuple[Kind, int]]) -> Chart:
+    """The largest kinds, each linked to its facts; the rest as one bar."""
+    by_size = sorted(counted, key=lambda pair: -pair[1])
+    shown = [_kind_point(kind, n) for kind, n in by_size[:KINDS_SHOWN]]
+    rest = sum(n for _, n in by_size[KINDS_SHOWN:])
+    points = [*shown, *([Point("Other kinds", rest)] if rest else [])]
+    return charts.bars("Facts of each kind", points, tone="longterm", column="Kind")
+
+
+def growth_chart(weeks: Sequence[tuple[date, int]]) -> Chart:
+    points = [Point(f"{date_format(monday, DAY)}", n) for monday, n in weeks]
+    return charts.line("Facts in use at the end of the week", points, tone="longterm", column="Week of")
+
+
+def recalls_chart(weeks: Sequence[tuple[date, int]]) -> Chart:
+    points = [Point(f"{date_format(monday, DAY)}", n) for monday, n in weeks]
+    total = sum(n for _, n in weeks)
+    about = f"{total:,} times in {len(weeks)} weeks."
+    return charts.columns(
+        "How often a reply was given a memory", points, tone="longterm", column="Week of", about=about
+    )
+
+
+def storage_chart(held: dict[str, int]) -> Chart:
+    points = [Point(TIER_LABELS[tier], size, filesizeformat(size), tone=tier) for tier, size in held.items()]
+    return charts.stacked("Storage", points, column="Memory")
+
+
+def quota_chart(used: int, limit: int) -> Chart:
+    """As far as it goes: of people with few facts the bar is nearly empty, and that is what it says."""
+    points = [Point("Rows", used, f"{used:,} of {limit:,}", tone="longterm")]
+    about = f"{used:,} of {limit:,} rows, {_percent(used, limit)}."
+    return charts.stacked("Rows of long-term memory", points, whole=limit, about=about)
+
+
+def _percent(part: int, whole: int) -> str:
+    return f"{part / max(whole, 1):.0%}"
+
+
+def _kind_point(kind: Kind, n: int) -> Point:
+    return Point(kind.label, n, url=f"{reverse('inspector:facts')}?{urlencode({'kind': kind.slug})}")
+
+
+def _url(memory_id: UUID) -> str:
+    return reverse("inspector:fact", args=[memory_id])
+
+
+@dataclass(frozen=True, slots=True)
+class EndingRow:
+    """A fact that expires. ``left``: how long it has, in words."""
+
+    memory_id: UUID
+    statement: str
+    url: str
+    kind_label: str
+    said_at: datetime
+    ends_at: datetime
+    left: str
+
+
+@dataclass(frozen=True, slots=True)
+class EndingDay:
+    """The last day on which its facts are remembered."""
+
+    name: str
+    date: date
+    rows: list[EndingRow]
+
+
+def by_day(memories: Sequence[Memory], *, now: datetime) -> list[EndingDay]:
+    """``memories`` come with ``fades_at``, in its order; one that ends at midnight is there the whole day before."""
+    days: list[EndingDay] = []
+    for memory in memories:
+        ends_at: datetime = memory.fades_at  # type: ignore[attr-defined]  # annotated by the query
+        day = timezone.localtime(ends_at - timedelta(microseconds=1)).date()
+        away = (day - timezone.localtime(now).date()).days
+        if not days or days[-1].date != day:
+            days.append(EndingDay(_day_name(day, away=away), day, []))
+        row = EndingRow(
+            memory_id=memory.id,
+            statement=memory.statement,
+            url=_url(memory.id),
+            kind_label=memory.kind.label,
+            said_at=memory.said_at,
+            ends_at=ends_at,
+            left=_left(ends_at - now, away=away),
+        )
+        days[-1].rows.append(row)
+    return days
+
+
+def _day_name(day: date, *, away: int) -> str:
+    if away in {0, 1}:
+        return "Today" if away == 0 else "Tomorrow"
+    return date_format(day, "l, j F")
+
+
+def _left(left: timedelta, *, away: int) -> str:
+    if away > 1:
+        return f"{away} days left"
+    hours = int(left.total_seconds() // 3600)
+    if hours < 1:
+        return "less than an hour left"
+    return f"{hours} hour{'' if hours == 1 else 's'} left"

@@ -1,0 +1,129 @@
+"""The first page of the inspector: what each tier holds, what happened since the last visit, and what waits or ends."""
+
+from datetime import datetime, timedelta
+from typing import Any, Final
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.db.models import Sum
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_POST
+
+from memoryapp.accounts import operations as accounts
+from memoryapp.activity import queries as activity
+from memoryapp.activity.models import Verb
+from memoryapp.context import queries as context_queries
+from memoryapp.errors import MemoryAppError
+from memoryapp.inspector import break_glass, presentation, storage, undoing
+from memoryapp.inspector import overview_presentation as show
+from memoryapp.inspector.posted import next_page, version_of
+from memoryapp.inspector.undoing import Offer
+from memoryapp.inspector.views import SOON_DAYS, render_page
+from memoryapp.longterm import queries, tallies
+from memoryapp.longterm.feedback import give_feedback
+from memoryapp.longterm.models import Memory
+from memoryapp.policies.feedback import Verdict
+from memoryapp.scratchpad import queries as scratchpad
+from memoryapp.scratchpad.models import Run
+from memoryapp.transcript import queries as transcript
+
+SHOWN: Final = 5
+WEEKS: Final = 12
+FIRST_LOOK: Final = timedelta(days=365 * 100)  # before a first visit there is nothing that was seen
+
+
+@login_required
+@require_GET
+def overview(request: HttpRequest) -> HttpResponse:
+    user_id, now = break_glass.subject(request), timezone.now()
+    counted = queries.counts_by_kind(user_id, queries.memories(user_id))
+    facts = sum(n for _, n in counted)
+    time_zone = timezone.get_current_timezone_name()
+    recalls = context_queries.recalls_per_week(user_id, weeks=WEEKS, now=now)
+    quota = queries.quota(user_id)
+    tiers = _tiers(user_id, facts=facts)
+    context = {
+        "quota": quota,
+        "is_fresh": not (quota.used or tiers["transcript"]["count"]),
+        "room": show.quota_chart(quota.used, quota.limit),
+        "soon_days": SOON_DAYS,
+        "here": request.get_full_path(),
+        "tiers": tiers,
+        "news": _news(user_id, since=_seen_until(request, user_id, now=now), now=now),
+        "waiting": [
+            presentation.memory_row(memory)
+            for memory in queries.memories(user_id, status="waiting").order_by("-recorded_at", "-id")[:3]
+        ],
+        "expiring": [
+            presentation.memory_row(memory)
+            for memory in queries.expiring_soon(user_id, now=now, days=SOON_DAYS)[:SHOWN]
+        ],
+        "kinds": show.kinds_chart(counted),
+        "growth": show.growth_chart(tallies.growth(user_id, now=now, time_zone=time_zone, weeks=WEEKS)),
+        "recalls": show.recalls_chart(recalls),
+        "storage": show.storage_chart(storage.bytes_by_tier(user_id)),
+    }
+    return render_page(request, "overview", context)
+
+
+@login_required
+@require_POST
+def fact_swap(request: HttpRequest, memory_id: UUID) -> HttpResponse:
+    """A former value is in use again instead of what replaced it; the next page offers the way back."""
+    user_id = break_glass.subject(request)
+    successor = queries.get_memory(user_id, memory_id).superseded_by
+    try:
+        give_feedback(user_id, memory_id, Verdict.CONFIRMED, version=version_of(request), now=timezone.now())
+    except MemoryAppError as error:
+        messages.error(request, str(error))
+    else:
+        undoing.put(request, _swapped(successor))
+    return HttpResponseRedirect(next_page(request.POST) or reverse("inspector:overview"), status=303)
+
+
+def _swapped(successor: Memory | None) -> Offer:
+    """The way back is the same the other way round."""
+    text = "The former value is in use again."
+    if successor is None:
+        return Offer(text)
+    url = reverse("inspector:fact_swap", args=[successor.id])
+    return Offer(text, url, fields={"version": str(successor.version)})
+
+
+def _seen_until(request: HttpRequest, user_id: UUID, *, now: datetime) -> datetime | None:
+    """An admin's look is no visit of its person."""
+    return None if break_glass.opened(request) else accounts.note_memory_visit(user_id, now=now)
+
+
+def _tiers(user_id: UUID, *, facts: int) -> dict[str, dict[str, Any]]:
+    runs = scratchpad.runs(user_id)
+    return {
+        "scratchpad": {
+            "count": scratchpad.count(user_id),
+            "running": runs.filter(status=Run.Status.RUNNING).count(),
+            "url": reverse("inspector:runs"),
+        },
+        "transcript": {"count": transcript.count(user_id), "url": reverse("inspector:conversations")},
+        "longterm": {"count": facts, "url": reverse("inspector:facts")},
+    }
+
+
+def _news(user_id: UUID, *, since: datetime | None, now: datetime) -> show.News:
+    start = since or now - FIRST_LOOK
+    learned = tallies.learned_since(user_id, start)
+    changed = tallies.replaced_since(user_id, start)
+    expired = tallies.expired_since(user_id, start)
+    swept = activity.entries(user_id).filter(verb=Verb.EXPIRED, recorded_at__gt=start)
+    return show.News(
+        since=since,
+        learned=[show.learned_row(memory, now=now) for memory in learned[:SHOWN]],
+        learned_count=learned.count(),
+        changed=[show.changed_row(former) for former in changed[:SHOWN]],
+        changed_count=changed.count(),
+        expired=[show.expired_row(memory) for memory in expired[:SHOWN]],
+        expired_count=expired.count(),
+        deleted=swept.aggregate(total=Sum("rows"))["total"] or 0,
+    )

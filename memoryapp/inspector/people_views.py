@@ -1,0 +1,127 @@
+"""The people of an installation, for admins: how much is kept of whom, and the logged way into one person's memory."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_POST
+
+from memoryapp import rest
+from memoryapp.accounts import queries as accounts
+from memoryapp.accounts.auth import caller_id
+from memoryapp.accounts.models import User
+from memoryapp.errors import InvalidInputError
+from memoryapp.inspector import break_glass, storage
+from memoryapp.inspector.kind_views import for_staff
+from memoryapp.inspector.views import next_url
+from memoryapp.longterm import queries as longterm
+from memoryapp.scratchpad import queries as scratchpad
+from memoryapp.transcript import queries as transcript
+
+PAGE = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """``stored_bytes``: of all tiers, as the database keeps them."""
+
+    id: UUID
+    username: str
+    is_staff: bool
+    is_active: bool
+    joined_at: datetime
+    url: str
+    memories: int
+    conversations: int
+    runs: int
+    stored_bytes: int
+
+
+@for_staff
+@require_GET
+def people(request: HttpRequest) -> HttpResponse:
+    text = request.GET.get("q", "").strip()
+    page, next_cursor = rest.page(
+        accounts.people(text=text),
+        order=("username", "id"),
+        cursor=request.GET.get("after", ""),
+        limit=PAGE,
+    )
+    context = {
+        "people": _counted(page),
+        "q": text,
+        "next_url": next_url({"q": text}, next_cursor),
+    }
+    return render(request, "policies/people.html", context)
+
+
+@for_staff
+@require_GET
+def person(request: HttpRequest, user_id: UUID) -> HttpResponse:
+    return _person(request, user_id)
+
+
+@for_staff
+@require_POST
+def open_memory(request: HttpRequest, user_id: UUID) -> HttpResponse:
+    """For half an hour the memory pages of this session are about this person; they read by whom and why."""
+    if user_id == caller_id(request):
+        return redirect("inspector:overview")
+    reason = request.POST.get("reason", "")
+    try:
+        break_glass.open_memory(request, user_id, reason=reason)
+    except InvalidInputError as error:
+        return _person(request, user_id, reason=reason, form_error=str(error), status=error.http_status)
+    return redirect("inspector:overview")
+
+
+@login_required
+@require_POST
+@never_cache
+def close(request: HttpRequest) -> HttpResponse:
+    found = break_glass.opened(request)
+    break_glass.close(request)
+    messages.success(request, "Closed. The memory pages are about you again.")
+    return redirect("policies:person", found.user_id) if found else redirect("inspector:overview")
+
+
+def _person(request: HttpRequest, user_id: UUID, *, status: int = 200, **context: object) -> HttpResponse:
+    found = accounts.get_person(user_id)
+    context |= {
+        "person": _counted([found])[0],
+        "is_own": found.id == caller_id(request),
+        "minutes": int(break_glass.OPEN_FOR.total_seconds() // 60),
+        "reason_max_chars": break_glass.REASON_MAX_CHARS,
+    }
+    return render(request, "policies/person.html", context, status=status)
+
+
+def _counted(found: Sequence[User]) -> list[Person]:
+    """In one query a tier, however many people."""
+    ids = [person.id for person in found]
+    memories, conversations, runs = (
+        room.counts_of_people(ids) for room in (longterm, transcript, scratchpad)
+    )
+    stored = storage.bytes_of_people(ids)
+    return [
+        Person(
+            id=person.id,
+            username=person.get_username(),
+            is_staff=person.is_staff,
+            is_active=person.is_active,
+            joined_at=person.date_joined,
+            url=reverse("policies:person", args=[person.id]),
+            memories=memories.get(person.id, 0),
+            conversations=conversations.get(person.id, 0),
+            runs=runs.get(person.id, 0),
+            stored_bytes=stored.get(person.id, 0),
+        )
+        for person in found
+    ]

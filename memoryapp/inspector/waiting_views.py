@@ -1,0 +1,104 @@
+"""What waits for its person's word: to decide one by one, or to forget all of a source at once."""
+
+from typing import Final
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.http import urlencode
+from django.views.decorators.http import require_GET, require_POST
+
+from memoryapp import rest
+from memoryapp.errors import InvalidInputError, StaleVersionError
+from memoryapp.inspector import break_glass, undoing
+from memoryapp.inspector import presentation as show
+from memoryapp.inspector.bulk import TYPED_ABOVE
+from memoryapp.inspector.posted import next_page, version_of
+from memoryapp.inspector.views import next_url, render_page
+from memoryapp.longterm import forgettings, queries, tallies
+from memoryapp.longterm.tallies import WaitingSource
+from memoryapp.longterm.unsettling import unsettle
+
+PAGE: Final = 20  # cards, each of which is read
+TYPED: Final = "forget"
+AT_ONCE: Final = 10_000
+
+
+@login_required
+@require_GET
+def pending(request: HttpRequest) -> HttpResponse:
+    return _pending(request, break_glass.subject(request), source=request.GET.get("source", ""))
+
+
+@login_required
+@require_POST
+def pending_forget(request: HttpRequest) -> HttpResponse:
+    """All that waits, or all of one source; more than a few with a typed word, for as many as there are."""
+    user_id, name = break_glass.subject(request), request.POST.get("source", "")
+    source = _source(tallies.waiting_sources(user_id), name)
+    if name and source is None:
+        messages.info(request, "Nothing waits from there any more.")
+        return _see(reverse("inspector:pending"))
+    ids = queries.ids_of(tallies.waiting(user_id, source=source), limit=AT_ONCE)
+    if not ids:
+        messages.info(request, "Nothing waits for your word any more.")
+        return _see(reverse("inspector:pending"))
+    is_as_shown = request.POST.get("count") == str(len(ids))
+    word = request.POST.get("typed", "").strip().casefold()
+    if not is_as_shown or (len(ids) > TYPED_ABOVE and word != TYPED):
+        problem = f"Type the word “{TYPED}”." if is_as_shown else f"There are {len(ids):,} now. Look again."
+        return _pending(request, user_id, source=name, problem=problem, status=422)
+    act = forgettings.forget(user_id, ids, now=timezone.now())
+    count = f"{len(ids):,} memories that waited" if len(ids) > 1 else "the memory that waited"
+    undoing.offer_forgetting(request, act, text=f"Forgotten: {count}. What was in use stays.")
+    return _see(reverse("inspector:pending"))
+
+
+@login_required
+@require_POST
+def fact_unsettle(request: HttpRequest, memory_id: UUID) -> HttpResponse:
+    """Take back a yes to what waited."""
+    try:
+        unsettle(break_glass.subject(request), memory_id, version=version_of(request), now=timezone.now())
+    except (InvalidInputError, StaleVersionError) as error:
+        messages.error(request, f"It stays decided. {error}")
+    else:
+        messages.success(request, "It waits for your word again. What it had replaced is in use.")
+    return _see(next_page(request.POST) or reverse("inspector:pending"))
+
+
+def _pending(
+    request: HttpRequest, user_id: UUID, *, source: str, problem: str = "", status: int = 200
+) -> HttpResponse:
+    sources = tallies.waiting_sources(user_id)
+    chosen = _source(sources, source)
+    page, cursor = rest.page(
+        tallies.waiting(user_id, source=chosen),
+        order=("-recorded_at", "-id"),
+        cursor=request.GET.get("after", ""),
+        limit=PAGE,
+    )
+    query = urlencode({"source": chosen.name}) if chosen else ""
+    context = {
+        "cards": show.waiting_cards(page),
+        "sources": sources,
+        "chosen": chosen,
+        "count": chosen.count if chosen else sum(each.count for each in sources),
+        "here": reverse("inspector:pending") + (f"?{query}" if query else ""),
+        "typed_above": TYPED_ABOVE,
+        "typed": TYPED,
+        "problem": problem,
+        "next_url": next_url({"source": chosen.name if chosen else ""}, cursor),
+    }
+    return render_page(request, "pending", context, status=status)
+
+
+def _source(sources: list[WaitingSource], name: str) -> WaitingSource | None:
+    return next((source for source in sources if source.name == name), None)
+
+
+def _see(url: str) -> HttpResponse:
+    return HttpResponseRedirect(url, status=303)

@@ -1,0 +1,173 @@
+"""One thing done to many facts: those that were picked, or all that match; many only after a typed word."""
+
+import pytest
+from django.urls import reverse
+
+from memoryapp.longterm import queries
+from memoryapp.longterm.models import Forgetting, Memory
+from memoryapp.policies.trust import Origin
+from tests.inspector.reading import words_of
+from tests.longterm.saying import DAY, NOW, live, remember
+
+FACTS, BULK = reverse("inspector:facts"), reverse("inspector:facts_bulk")
+
+
+def many(user, count: int) -> list[Memory]:
+    return [remember(user, f"Invoice {number} was paid").memory for number in range(count)]
+
+
+def picked(*memories: Memory) -> list[str]:
+    return [f"{memory.id}.{memory.version}" for memory in memories]
+
+
+def test_picked_facts_are_forgotten_and_the_rest_stay(browser, alice):
+    one, two, three = many(alice, 3)
+
+    response = browser.post(BULK, {"do": "forget", "fact": picked(one, two), "query": "?kind=event"})
+
+    assert (response.status_code, response["Location"]) == (302, f"{FACTS}?kind=event")
+    assert live(alice) == [three.statement]
+
+
+def test_the_next_page_offers_to_undo_it_and_only_that_page(browser, alice):
+    one, two, _ = many(alice, 3)
+    browser.post(BULK, {"do": "forget", "fact": picked(one, two)})
+
+    first, second = browser.get(FACTS), browser.get(FACTS)
+
+    act = Forgetting.objects.get(user=alice)
+    assert "Forgotten: 2 facts. You can undo this until" in words_of(first)
+    assert reverse("inspector:forgetting_undo", args=[act.id]) in first.content.decode()
+    assert "Forgotten: 2 facts" not in words_of(second)
+
+
+def test_undo_brings_them_back(browser, alice):
+    one, two, _ = many(alice, 3)
+    browser.post(BULK, {"do": "forget", "fact": picked(one, two)})
+    act = Forgetting.objects.get(user=alice)
+
+    response = browser.post(
+        reverse("inspector:forgetting_undo", args=[act.id]), {"next": f"{FACTS}?sort=oldest"}
+    )
+
+    assert response["Location"] == f"{FACTS}?sort=oldest"
+    assert len(live(alice)) == 3
+    assert "2 are back." in words_of(browser.get(FACTS))
+
+
+def test_forget_now_ends_the_time_to_undo(browser, alice):
+    [one] = many(alice, 1)
+    browser.post(BULK, {"do": "forget", "fact": picked(one)})
+    act = Forgetting.objects.get(user=alice)
+
+    browser.post(reverse("inspector:forgetting_finish", args=[act.id]))
+    browser.post(reverse("inspector:forgetting_undo", args=[act.id]))
+
+    assert "It was deleted for good at" in words_of(browser.get(FACTS))
+    assert not Memory.everything.filter(user=alice).exists()
+
+
+def test_another_persons_forgetting_cannot_be_undone_or_finished(browser, client, alice, bob):
+    [one] = many(alice, 1)
+    browser.post(BULK, {"do": "forget", "fact": picked(one)})
+    act = Forgetting.objects.get(user=alice)
+    client.force_login(bob)
+
+    for name in ("forgetting_undo", "forgetting_finish"):
+        assert client.post(reverse(f"inspector:{name}", args=[act.id])).status_code == 404
+
+    act.refresh_from_db()
+    assert (act.undone_at, act.finished_at) == (None, None)
+
+
+def test_all_that_match_are_found_again_by_the_server(browser, alice):
+    many(alice, 3)
+    remember(alice, "I like figs", kind="preference")
+
+    browser.post(BULK, {"do": "forget", "all": "1", "query": "?kind=event"})
+
+    assert live(alice) == ["I like figs"]
+
+
+def test_more_than_twenty_are_done_only_after_the_word_is_typed(browser, alice):
+    many(alice, 21)
+    asked = {"do": "forget", "all": "1", "query": "?kind=event"}
+
+    page = browser.post(BULK, asked)
+    wrong = browser.post(BULK, {**asked, "count": "21", "typed": "yes"})
+
+    assert page.status_code == 200
+    assert "Forget 21 facts?" in words_of(page)
+    assert [(kind.slug, count) for kind, count in page.context["counts"]] == [("event", 21)]
+    assert wrong.status_code == 422
+    assert "Type the word “forget”" in words_of(wrong)
+    assert len(live(alice)) == 21
+
+    browser.post(BULK, {**asked, "count": "21", "typed": " Forget "})
+
+    assert live(alice) == []
+
+
+def test_a_list_that_grew_since_it_was_looked_at_is_shown_again(browser, alice):
+    many(alice, 22)
+
+    response = browser.post(BULK, {"do": "forget", "all": "1", "count": "21", "typed": "forget"})
+
+    assert response.status_code == 422
+    assert "The list changed meanwhile" in words_of(response)
+    assert response.context["count"] == 22
+    assert len(live(alice)) == 22
+
+
+def test_kept_extended_and_of_another_kind(browser, alice):
+    memories = many(alice, 2)
+    Memory.objects.filter(user=alice).update(affirmed_at=NOW - 9 * DAY)
+
+    browser.post(BULK, {"do": "extend", "fact": picked(*memories)})
+    browser.post(BULK, {"do": "change_kind", "kind": "preference", "fact": picked(*memories)})
+    browser.post(BULK, {"do": "keep", "fact": picked(*memories)})
+
+    rows = queries.memories(alice.id, kind="preference")
+    assert [(row.is_kept, row.affirmed_at > NOW - DAY) for row in rows] == [(True, True)] * 2
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({}, "The form is incomplete"),
+        ({"do": "forget"}, "Pick the facts first"),
+        ({"do": "forget", "fact": ["nonsense"]}, "Pick the facts first"),
+        ({"do": "change_kind", "all": "1"}, "Choose the kind that they become"),
+        ({"do": "change_kind", "all": "1", "kind": "nonsense"}, "There is no kind"),
+        ({"do": "confirm", "all": "1"}, "Confirm what you have read"),
+        ({"do": "forget", "all": "1", "query": "?q=xyzzy"}, "Nothing matches any more"),
+    ],
+)
+def test_what_makes_no_sense_does_nothing_and_says_why(browser, alice, values, said):
+    many(alice, 2)
+
+    response = browser.post(BULK, values, follow=True)
+
+    assert said in words_of(response)
+    assert len(live(alice)) == 2
+
+
+def test_waiting_facts_are_confirmed_as_they_were_read(browser, alice):
+    one = remember(alice, "The invoice is due in May", origin=Origin.UNTRUSTED).memory
+    two = remember(alice, "The rent is due in June", origin=Origin.UNTRUSTED).memory
+    Memory.objects.filter(id=two.id).update(version=2)
+
+    browser.post(BULK, {"do": "confirm", "fact": picked(one, two), "query": "?status=waiting"})
+
+    assert live(alice) == ["The invoice is due in May"]
+
+
+def test_ids_of_another_person_are_not_there(client, alice, bob):
+    memories = many(alice, 2)
+    client.force_login(bob)
+
+    for action in ("forget", "keep", "extend", "confirm"):
+        client.post(BULK, {"do": action, "fact": picked(*memories)})
+
+    assert len(live(alice)) == 2
+    assert not Memory.objects.filter(user=alice, is_kept=True).exists()

@@ -1,0 +1,258 @@
+"""The page of one fact: why it is believed, how long it lives, how it changed, who used it, and what can be done."""
+
+from datetime import timedelta
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from memoryapp.acting import Actor, acting_as
+from memoryapp.activity import operations as activity
+from memoryapp.context.models import Use
+from memoryapp.longterm import lifetimes, queries
+from memoryapp.longterm.feedback import give_feedback
+from memoryapp.longterm.models import Forgetting, Memory
+from memoryapp.policies.feedback import Verdict
+from memoryapp.policies.trust import Origin
+from memoryapp.transcript.models import Turn
+from tests.inspector.reading import words_of
+from tests.longterm.saying import DAY, NOW, live, message, remember, remember_from
+
+
+def page_of(memory: Memory) -> str:
+    return reverse("inspector:fact", args=[memory.id])
+
+
+@pytest.fixture
+def lisbon(alice) -> Memory:
+    return remember(alice, "I live in Lisbon by the river", kind="identity").memory
+
+
+def edit(browser, memory: Memory, statement: str, *, version: int = 1, **values: str):
+    return browser.post(f"{page_of(memory)}edit", {"statement": statement, "version": str(version), **values})
+
+
+def span(browser, memory: Memory, name: str, **values: str):
+    return browser.post(f"{page_of(memory)}lifetime", {"span": name, **values})
+
+
+def test_versions_show_word_by_word_what_changed(browser, lisbon):
+    edit(browser, lisbon, "I live in Porto by the river")
+
+    newest, first = browser.get(page_of(lisbon)).context["memory"].versions
+
+    assert [(piece.sort, piece.text) for piece in newest.changes] == [
+        ("same", "I live in "),
+        ("removed", "Lisbon"),
+        ("added", "Porto"),
+        ("same", " by the river"),
+    ]
+    assert first.changes == ()
+    assert "removed: Lisbonadded: Porto" in words_of(browser.get(page_of(lisbon)))
+
+
+def test_kind_key_and_confidence_are_corrected_in_the_same_form(browser, lisbon):
+    edit(browser, lisbon, "I live in Lisbon by the river", kind="event", key="home.place", sure="60")
+
+    lisbon.refresh_from_db()
+    assert (lisbon.kind.slug, lisbon.key, lisbon.confidence) == ("event", "home.place", 0.6)
+    newest = browser.get(page_of(lisbon)).context["memory"].versions[0]
+    assert "kind: identity → event" in newest.notes
+    assert "sure: 95 % → 60 %" in newest.notes
+
+
+@pytest.mark.parametrize("sure", ["101", "-1", "very", "9" * 9])
+def test_a_confidence_that_is_none_is_refused(browser, lisbon, sure):
+    response = edit(browser, lisbon, "I live in Porto", sure=sure)
+
+    assert response.status_code == 422
+    lisbon.refresh_from_db()
+    assert lisbon.version == 1
+
+
+def test_an_emptied_text_asks_whether_to_forget_it(browser, alice, lisbon):
+    response = edit(browser, lisbon, "  ")
+
+    assert response.status_code == 422
+    assert "Or should it be forgotten?" in words_of(response)
+    assert reverse("inspector:fact_delete", args=[lisbon.id]) in response.content.decode()
+    assert live(alice) == ["I live in Lisbon by the river"]
+
+
+def test_of_two_edits_the_second_may_keep_its_words(browser, lisbon):
+    edit(browser, lisbon, "I live in Porto")
+    stale = edit(browser, lisbon, "I live in Faro")
+
+    assert stale.context["draft"].is_stale
+    edit(browser, lisbon, stale.context["draft"].statement, version=stale.context["memory"].version)
+
+    lisbon.refresh_from_db()
+    assert (lisbon.statement, lisbon.version) == ("I live in Faro", 3)
+
+
+def test_after_a_correction_the_version_before_is_one_click_away(browser, lisbon):
+    edit(browser, lisbon, "I live in Porto")
+
+    shown = browser.get(page_of(lisbon))
+    response = browser.post(f"{page_of(lisbon)}back", {"version": "2", "to": "1"})
+
+    assert "Back to version 1" in words_of(shown)
+    assert response["Location"] == page_of(lisbon)
+    lisbon.refresh_from_db()
+    assert (lisbon.statement, lisbon.version) == ("I live in Lisbon by the river", 3)
+    assert "says again what version 1 said" in words_of(browser.get(page_of(lisbon)))
+
+
+@pytest.mark.parametrize(("version", "to", "status"), [("1", "1", 409), ("2", "9", 422), ("2", "x", 422)])
+def test_there_is_no_way_back_to_what_never_was_or_past_what_was_not_read(
+    browser, lisbon, version, to, status
+):
+    edit(browser, lisbon, "I live in Porto")
+
+    response = browser.post(f"{page_of(lisbon)}back", {"version": version, "to": to})
+
+    assert response.status_code == status
+    lisbon.refresh_from_db()
+    assert lisbon.statement == "I live in Porto"
+
+
+def test_a_fact_says_why_it_is_as_sure_as_it_is(browser, alice):
+    source = message(alice, "I am often tired on Mondays")
+    memory = remember_from(alice, source, "Tired on Mondays", origin=Origin.MODEL_INFERRED).memory
+    again = message(alice, "Tired on Mondays")
+    remember_from(alice, again, "Tired on Mondays")
+    give_feedback(alice.id, memory.id, Verdict.NOT_RELEVANT, now=NOW)
+
+    reasons = [reason.text for reason in browser.get(page_of(memory)).context["memory"].reasons]
+
+    assert reasons[0] == "Begins at 75 %, because the model concluded it from what you wrote"
+    assert reasons[1] == "You said that it was not relevant to a reply"
+    assert reasons[2] == "Said again once: its lifetime starts again, and it is no surer"
+
+
+def test_right_and_wrong_are_said_on_the_page(browser, alice):
+    memory = remember(alice, "Tired on Mondays", origin=Origin.MODEL_INFERRED).memory
+
+    browser.post(f"{page_of(memory)}word", {"said": "confirmed", "version": "1"})
+    memory.refresh_from_db()
+    assert memory.confidence == 0.95
+    browser.post(f"{page_of(memory)}word", {"said": "wrong", "version": str(memory.version)})
+
+    shown = browser.get(page_of(memory))
+    assert live(alice) == []
+    assert "Set aside as wrong: nothing uses it any more." in words_of(shown)
+    memory.refresh_from_db()
+    browser.post(f"{page_of(memory)}bring-back", {"version": str(memory.version)})
+    assert live(alice) == ["Tired on Mondays"]
+
+
+@pytest.mark.parametrize("said", ["", "corrected", "nonsense"])
+def test_another_word_says_nothing(browser, alice, lisbon, said):
+    response = browser.post(f"{page_of(lisbon)}word", {"said": said, "version": "1"})
+
+    assert response.status_code == 422
+    assert len(live(alice)) == 1
+
+
+def test_a_lifetime_is_extended_kept_dated_and_left_to_its_kind(browser, alice):
+    memory = remember(alice, "My order is 1041", kind="event", said_at=NOW - 9 * DAY).memory
+    last = timezone.localdate() + timedelta(days=3)
+
+    span(browser, memory, "extend")
+    memory.refresh_from_db()
+    assert memory.affirmed_at > NOW - DAY
+    span(browser, memory, "keep")
+    memory.refresh_from_db()
+    assert memory.is_kept
+    span(browser, memory, "on_date", day=last.isoformat())
+    memory.refresh_from_db()
+    assert timezone.localdate(memory.expires_at) == last + timedelta(days=1)
+    span(browser, memory, "follow")
+    memory.refresh_from_db()
+    assert (memory.is_kept, memory.expires_at) == (False, None)
+
+
+def test_undo_of_a_lifetime_gives_the_one_before(browser, alice, lisbon):
+    lifetimes.keep(alice.id, [lisbon.id])
+    span(browser, lisbon, "follow")
+
+    shown = browser.get(page_of(lisbon)).content.decode()
+
+    assert '<input type="hidden" name="span" value="keep">' in shown
+
+
+@pytest.mark.parametrize(
+    "values", [{}, {"span": "nonsense"}, {"span": "on_date"}, {"span": "on_date", "day": "2020-01-01"}]
+)
+def test_a_lifetime_that_is_none_changes_nothing(browser, lisbon, values):
+    response = browser.post(f"{page_of(lisbon)}lifetime", values)
+
+    assert response.status_code == 422
+    lisbon.refresh_from_db()
+    assert (lisbon.is_kept, lisbon.expires_at) == (False, None)
+
+
+def test_what_has_expired_is_brought_back(browser, alice, lisbon):
+    Memory.objects.filter(id=lisbon.id).update(expires_at=NOW - timedelta(minutes=5))
+
+    shown = words_of(browser.get(page_of(lisbon)))
+    span(browser, lisbon, "bring_back")
+
+    assert "It has expired" in shown
+    assert live(alice) == ["I live in Lisbon by the river"]
+
+
+def test_a_fact_lists_the_replies_that_used_it_and_who_read_it(browser, alice, lisbon):
+    source = message(alice, "Where do I live?")
+    turn = Turn.objects.get(messages=source.message_id)
+    Use.objects.create(user=alice, turn=turn, memory=lisbon, rank=2, score=0.5, used_at=NOW)
+    with acting_as(Actor.PROGRAM, "laptop"):
+        for _ in range(2):
+            activity.note_readings(alice.id, [lisbon.id], now=NOW)
+
+    page = browser.get(page_of(lisbon)).context["memory"]
+
+    assert [(use.title, use.url, use.rank) for use in page.uses] == [
+        ("Where do I live?", reverse("chat:turn", args=[turn.id]), 2)
+    ]
+    assert [(row.reader, row.day, row.times) for row in page.readings] == [("laptop", NOW.date(), 2)]
+
+
+def test_a_quote_is_marked_in_its_whole_message(browser, alice):
+    source = message(alice, "By the way, I like figs. And you?")
+    memory = remember_from(alice, source, "I like figs.", quote="I like figs.").memory
+
+    assert "By the way, <mark>I like figs.</mark> And you?" in browser.get(page_of(memory)).content.decode()
+
+
+def test_editing_begins_in_its_place_and_without_scripts_on_a_page_of_its_own(browser, lisbon):
+    whole = browser.get(f"{page_of(lisbon)}?edit=1").content.decode()
+    part = browser.get(f"{page_of(lisbon)}?edit=1", headers={"HX-Request": "true"}).content.decode()
+
+    assert part.strip().startswith('<div id="head"')
+    assert "data-fact-edit" in part
+    assert "data-fact-edit" in whole
+    assert "<html" in whole
+    assert "data-fact-edit" not in browser.get(page_of(lisbon)).content.decode()
+
+
+def test_forgetting_can_be_undone_from_the_next_page(browser, alice, lisbon):
+    response = browser.post(f"{page_of(lisbon)}forget")
+    act = Forgetting.objects.get(user=alice)
+
+    assert "You can undo this until" in words_of(browser.get(response["Location"]))
+    assert browser.get(page_of(lisbon)).status_code == 404
+    browser.post(reverse("inspector:forgetting_undo", args=[act.id]))
+    assert browser.get(page_of(lisbon)).status_code == 200
+
+
+@pytest.mark.parametrize("action", ["", "edit", "back", "word", "lifetime", "forget", "bring-back"])
+def test_another_persons_fact_is_not_there(client, alice, bob, lisbon, action):
+    client.force_login(bob)
+    values = {"statement": "mine", "version": "1", "to": "1", "said": "wrong", "span": "keep"}
+
+    response = client.post(page_of(lisbon) + action, values) if action else client.get(page_of(lisbon))
+
+    assert response.status_code == 404
+    assert queries.get_memory(alice.id, lisbon.id).version == 1
+    assert not queries.get_memory(alice.id, lisbon.id).is_kept

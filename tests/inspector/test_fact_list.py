@@ -1,0 +1,163 @@
+"""The list of facts: what filters find, how they are taken off, in which order, by kind, and at what cost."""
+
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from memoryapp.context.models import Use
+from memoryapp.longterm import lifetimes
+from memoryapp.longterm.models import Memory
+from memoryapp.policies.trust import Origin
+from memoryapp.transcript.models import Turn
+from tests.inspector.reading import words_of
+from tests.longterm.saying import DAY, NOW, message, remember, remember_from
+
+FACTS = reverse("inspector:facts")
+
+
+def listed(response) -> list[str]:
+    return [row.statement for row in response.context["memories"]]
+
+
+def used(memory: Memory, *, times: int = 1) -> None:
+    """As if so many replies had been given it."""
+    for _ in range(times):
+        source = message(memory.user, f"A question {uuid4()}")
+        turn = Turn.objects.get(messages=source.message_id)
+        Use.objects.create(user=memory.user, turn=turn, memory=memory, rank=1, score=0.5, used_at=NOW)
+
+
+@pytest.fixture
+def figs(alice) -> Memory:
+    return remember(alice, "I like figs", kind="preference", said_at=NOW - 3 * DAY).memory
+
+
+@pytest.fixture
+def tired(alice) -> Memory:
+    return remember(alice, "Probably tired on Mondays", origin=Origin.MODEL_INFERRED).memory
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("sure_from=90", ["I like figs"]),
+        ("sure_to=75", ["Probably tired on Mondays"]),
+        ("sure_from=95&sure_to=95", ["I like figs"]),
+        ("usage=used", ["I like figs"]),
+        ("usage=never", ["Probably tired on Mondays"]),
+        ("lifetime=kept", ["I like figs"]),
+        ("channel=inspector", []),
+        ("expires=200", ["Probably tired on Mondays"]),
+        ("sort=used", ["I like figs", "Probably tired on Mondays"]),
+        ("sort=unsure", ["Probably tired on Mondays", "I like figs"]),
+        (
+            "sort=nonsense&usage=nonsense&sure_from=x&since=never",
+            ["Probably tired on Mondays", "I like figs"],
+        ),
+    ],
+)
+@pytest.mark.usefixtures("tired")
+def test_every_filter_and_order_is_an_address(browser, figs, query, found):
+    used(figs)
+    lifetimes.keep(figs.user_id, [figs.id])
+    Memory.objects.filter(id=figs.id).update(recorded_at=NOW - 3 * DAY)
+
+    assert listed(browser.get(f"{FACTS}?{query}")) == found
+
+
+@pytest.mark.usefixtures("tired")
+def test_days_are_meant_whole(browser, figs):
+    day = timezone.localdate(figs.said_at).isoformat()
+
+    assert listed(browser.get(FACTS, {"since": day, "until": day})) == ["I like figs"]
+
+
+def test_facts_of_one_conversation(browser, alice, figs):
+    source = message(alice, "I have a piano")
+    remember_from(alice, source, "I have a piano")
+    conversation = Turn.objects.get(messages=source.message_id).conversation
+
+    response = browser.get(FACTS, {"conversation": str(conversation.id)})
+
+    assert listed(response) == ["I have a piano"]
+    assert "From “I have a piano”" in words_of(response)
+
+
+def test_a_chip_takes_one_filter_off_and_leaves_the_others(browser, figs):
+    response = browser.get(FACTS, {"kind": "preference", "sure_from": "90", "sort": "oldest"})
+
+    assert [(chip.text, chip.url) for chip in response.context["chips"]] == [
+        ("Likes and dislikes", "?sort=oldest&sure_from=90"),
+        ("At least 90 % sure", "?kind=preference&sort=oldest"),
+    ]
+
+
+def test_by_kind_shows_the_first_of_each_and_leads_to_all(browser, alice):
+    for number in range(7):
+        remember(alice, f"Invoice {number} was paid", kind="event")
+    remember(alice, "I like figs", kind="preference")
+
+    sections = browser.get(FACTS, {"group": "kind"}).context["sections"]
+
+    assert {section.slug: (section.count, len(section.rows)) for section in sections} == {
+        "preference": (1, 1),
+        "event": (7, 5),
+    }
+    event = next(section for section in sections if section.slug == "event")
+    assert [row.statement for row in event.rows][:1] == ["Invoice 6 was paid"]
+    assert browser.get(FACTS + event.url).context["total"] == 7
+
+
+@pytest.mark.parametrize("query", ["", "?group=kind", "?sort=used", "?status=all&q=invoice"])
+def test_three_facts_cost_as_many_queries_as_sixty(browser, alice, query):
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as captured:
+            assert browser.get(FACTS + query).status_code == 200
+        return len(captured)
+
+    for number in range(3):
+        remember(alice, f"Invoice {number} was paid")
+    few = queries()
+    for number in range(3, 60):
+        remember(alice, f"Invoice {number} was paid")
+
+    assert queries() == few
+
+
+def test_a_page_of_long_facts_stays_small(browser, alice):
+    for number in range(50):
+        remember(alice, f"Note {number}: " + "a long story about nothing " * 70)
+
+    response = browser.get(FACTS)
+
+    assert len(response.context["memories"]) == 50
+    assert len(response.content) <= 100_000
+
+
+def test_bob_finds_nothing_of_alice(client, bob, figs, alice):
+    source = message(alice, "I have a piano")
+    remember_from(alice, source, "I have a piano")
+    conversation = Turn.objects.get(messages=source.message_id).conversation
+    client.force_login(bob)
+
+    for query in ("", "?group=kind", "?q=figs", "?status=all", f"?conversation={conversation.id}"):
+        response = client.get(FACTS + query)
+        assert "figs" not in words_of(response).replace("“figs”", "")
+        assert "piano" not in words_of(response)
+
+
+def test_a_stranger_is_asked_to_sign_in(client, db):
+    assert client.get(FACTS).status_code == 302
+
+
+def test_what_expires_after_the_asked_days_is_not_listed(browser, alice):
+    soon = remember(alice, "The parcel comes on Friday").memory
+    lifetimes.end_at(alice.id, [soon.id], at=(timezone.now() + timedelta(days=3)))
+
+    assert listed(browser.get(FACTS, {"expires": "7"})) == ["The parcel comes on Friday"]
+    assert listed(browser.get(FACTS, {"expires": "1"})) == []

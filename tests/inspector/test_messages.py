@@ -1,0 +1,147 @@
+"""The page of one message, and deleting turns from the page of their conversation."""
+
+import pytest
+from django.urls import reverse
+
+from memoryapp.longterm.models import Memory
+from memoryapp.longterm.operations import Source
+from memoryapp.transcript import queries
+from memoryapp.transcript.models import Message
+from memoryapp.transcript.redaction import MARK
+from tests.inspector.reading import words_of
+from tests.longterm.saying import live, remember_from
+from tests.transcript.branching import talk
+from tests.turns import post
+
+
+@pytest.fixture
+def turns(alice, nudges):
+    return talk(alice, "I live in zanzibar.", "dates", "apples")
+
+
+@pytest.fixture
+def asked(turns):
+    return queries.user_message(turns[0])
+
+
+def to(name: str, *ids) -> str:
+    return reverse(f"inspector:{name}", args=ids)
+
+
+def seen(turn) -> list[str]:
+    return [
+        queries.text_of(row, Message.Role.USER) for row in queries.turns(turn.user_id, turn.conversation_id)
+    ]
+
+
+def test_words_are_redacted_and_the_page_says_where(browser, asked):
+    response = browser.post(
+        to("message_redact", asked.id), {"words": "zanzibar", "everywhere": "1"}, follow=True
+    )
+
+    assert response.redirect_chain == [(to("message", asked.id), 302)]
+    assert "Redacted in 2 messages. This cannot be undone." in words_of(response)
+    assert f"I live in {MARK}." in words_of(response)
+    assert "Redacted by you" in words_of(browser.get(to("conversation", asked.turn.conversation_id)))
+
+
+def test_words_that_are_not_there_are_kept_in_the_form(browser, asked):
+    response = browser.post(to("message_redact", asked.id), {"words": "lisbon"})
+
+    assert response.status_code == 422
+    assert response.context["words"] == "lisbon"
+    assert "These words are not in the message." in words_of(response)
+
+
+def test_nothing_to_redact_is_refused(browser, asked):
+    response = browser.post(to("message_redact", asked.id), {"words": " "})
+
+    assert response.status_code == 422
+    assert Message.objects.get(id=asked.id).text == "I live in zanzibar."
+
+
+def test_a_correction_is_made(browser, asked):
+    browser.post(to("message_correct", asked.id), {"text": "I live in Porto."})
+
+    assert Message.objects.get(id=asked.id).text == "I live in Porto."
+
+
+def test_a_refused_correction_keeps_what_was_written(browser, asked, alice):
+    post(alice, "figs", asked.turn.conversation)
+
+    response = browser.post(to("message_correct", asked.id), {"text": "I live in Porto."})
+
+    assert response.status_code == 409
+    assert response.context["draft"] == "I live in Porto."
+    assert "Wait until the reply is finished, or stop it first." in words_of(response)
+
+
+@pytest.mark.parametrize(("ticked", "left"), [({}, ["Lives in zanzibar"]), ({"forget": "1"}, [])])
+def test_memories_taken_from_it_are_forgotten_only_when_asked(browser, alice, asked, ticked, left):
+    remember_from(alice, Source(asked.id, asked.text), "Lives in zanzibar")
+    assert "Also forget the 1 memory taken from it" in words_of(browser.get(to("message", asked.id)))
+
+    browser.post(to("message_redact", asked.id), {"words": "zanzibar", **ticked})
+
+    assert live(alice) == left
+
+
+def test_an_exchange_is_deleted_and_the_page_offers_to_undo_it(browser, turns):
+    page = browser.post(to("turn_delete", turns[1].id), follow=True)
+
+    assert "Deleted: 1 exchange. You can undo this until" in words_of(page)
+    assert seen(turns[0]) == ["I live in zanzibar.", "apples"]
+
+
+def test_undoing_a_deletion_brings_the_exchange_back(browser, turns):
+    browser.post(to("turn_delete", turns[1].id))
+    (offer,) = browser.session["undo_offers"]
+
+    browser.post(offer["url"], offer["fields"])
+
+    assert seen(turns[0]) == ["I live in zanzibar.", "dates", "apples"]
+
+
+def test_all_from_one_on_are_deleted(browser, turns):
+    page = browser.post(to("turn_delete", turns[1].id), {"following": "1"}, follow=True)
+
+    assert "Deleted: 2 exchanges." in words_of(page)
+    assert seen(turns[0]) == ["I live in zanzibar."]
+
+
+@pytest.mark.parametrize("is_ticked", [False, True])
+def test_what_was_learned_from_deleted_turns_goes_only_when_asked(browser, alice, turns, asked, is_ticked):
+    remember_from(alice, Source(asked.id, asked.text), "Lives in zanzibar")
+    ticked = {"forget": str(turns[0].id)} if is_ticked else {"forget": str(turns[1].id)}
+
+    browser.post(to("turn_delete", turns[0].id), {"following": "1", **ticked})
+
+    assert Memory.objects.for_user(alice.id).live().exists() is not is_ticked
+
+
+def test_while_a_reply_is_written_the_page_says_that_nothing_was_deleted(browser, alice, turns):
+    post(alice, "figs", turns[0].conversation)
+
+    page = browser.post(to("turn_delete", turns[0].id), follow=True)
+
+    assert "Nothing was deleted. Wait until the reply is finished" in words_of(page)
+
+
+def test_bob_reaches_none_of_it(client, bob, turns, asked):
+    client.force_login(bob)
+
+    answers = [
+        client.get(to("message", asked.id)),
+        client.post(to("message_correct", asked.id), {"text": "x"}),
+        client.post(to("message_redact", asked.id), {"all": "1"}),
+        client.post(to("turn_delete", turns[0].id)),
+    ]
+
+    assert [answer.status_code for answer in answers] == [404] * 4
+    assert Message.objects.get(id=asked.id).text == "I live in zanzibar."
+
+
+def test_a_stranger_is_sent_to_sign_in(client, asked):
+    response = client.get(to("message", asked.id))
+
+    assert response.status_code == 302

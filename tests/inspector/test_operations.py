@@ -1,0 +1,208 @@
+"""The operations page and /metrics: figures for staff, and nothing that anybody said."""
+
+import json
+import logging
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+from prometheus_client.parser import text_string_to_metric_families
+
+from memoryapp.accounts import operations as accounts
+from memoryapp.conf import get_conf
+from memoryapp.inspector import operating
+from memoryapp.lifecycle import figures
+from memoryapp.lifecycle.models import LifecycleRun
+from memoryapp.nudges import EXTRACT_CONVERSATION
+from memoryapp.transcript import figures as transcript_figures
+from tests.world import CONTENT, everything_of
+
+PAGE = "/policies/operations/"
+
+
+@pytest.fixture
+def staff(carol):
+    browser = Client()
+    browser.force_login(carol)
+    return browser
+
+
+def job(user, *, job=LifecycleRun.Job.EXTRACTION, code="overloaded", minutes=5, subject_id=None, tokens=0):
+    at = timezone.now() - timedelta(minutes=minutes)
+    run = LifecycleRun.objects.create(
+        user=user,
+        job=job,
+        subject_id=subject_id or user.id,
+        error_code=code,
+        started_at=at,
+        input_tokens=tokens,
+        output_tokens=tokens // 10,
+    )
+    LifecycleRun.objects.filter(id=run.id).update(finished_at=at)
+    return run
+
+
+def metrics_of(response):
+    families = text_string_to_metric_families(response.content.decode())
+    return {
+        (sample.name, *sorted(sample.labels.values())): sample.value
+        for family in families
+        for sample in family.samples
+    }
+
+
+@pytest.mark.parametrize("address", [PAGE, "/metrics"])
+def test_the_figures_are_for_staff_alone(alice, address):
+    browser = Client()
+    assert browser.get(address).status_code in {302, 403}
+    browser.force_login(alice)
+
+    response = browser.get(address)
+
+    assert response.status_code == 403
+
+
+def test_the_page_tells_of_everybodys_work_without_what_they_said(staff, alice):
+    everything_of(alice)
+    job(alice)
+
+    html = staff.get(PAGE).content.decode()
+
+    assert "overloaded" in html
+    assert CONTENT not in html
+    assert str(alice.username) not in html
+
+
+def test_a_failed_job_is_tried_again_at_the_press_of_a_button(staff, alice, monkeypatch):
+    sent = []
+    monkeypatch.setattr("memoryapp.inspector.operations_views.nudge", lambda *call: sent.append(call))
+    failed = job(alice)
+
+    response = staff.post(
+        "/policies/operations/retry", {"task": EXTRACT_CONVERSATION, "subject": str(failed.subject_id)}
+    )
+
+    assert response.status_code == 302
+    assert sent == [(EXTRACT_CONVERSATION, failed.subject_id)]
+
+
+def test_no_task_but_those_of_the_page_can_be_started(staff, alice, monkeypatch):
+    sent = []
+    monkeypatch.setattr("memoryapp.inspector.operations_views.nudge", lambda *call: sent.append(call))
+
+    response = staff.post(
+        "/policies/operations/retry", {"task": "chat.tasks.run_turn", "subject": str(alice.id)}
+    )
+
+    assert response.status_code == 422
+    assert sent == []
+
+
+def test_a_failure_after_which_it_went_well_is_not_shown(alice, bob):
+    job(alice, minutes=10)
+    job(alice, code="", minutes=2)
+    job(bob, minutes=3)
+
+    shown = figures.failures(since=timezone.now() - timedelta(days=1))
+
+    assert [(failure.subject_id, failure.error_code) for failure in shown] == [(bob.id, "overloaded")]
+
+
+def test_older_work_than_a_days_is_not_counted(alice):
+    job(alice, minutes=60)
+    job(alice, minutes=3 * 24 * 60)
+
+    [found] = figures.jobs(since=timezone.now() - operating.PERIOD)
+
+    assert (found.job, found.runs, found.failures) == ("extraction", 1, 1)
+
+
+def test_cost_is_told_by_purpose_and_in_money_where_the_price_is_known(alice, monkeypatch):
+    prices = {get_conf().cheap_model: {"usd_per_million_input": 1, "usd_per_million_output": 10}}
+    monkeypatch.setenv("STRATA_MODEL_SETTINGS", json.dumps(prices))
+    get_conf.cache_clear()
+    job(alice, code="", tokens=1_000_000)
+
+    [cost] = [cost for cost in operating.operations(now=timezone.now()).costs if cost.purpose != "replies"]
+
+    assert (cost.purpose, cost.input_tokens, cost.output_tokens) == (
+        "learning from conversations",
+        1_000_000,
+        100_000,
+    )
+    assert cost.usd == pytest.approx(2.0)
+    get_conf.cache_clear()
+
+
+def test_a_breaker_is_open_after_three_failures_in_a_row(alice, bob, monkeypatch):
+    now = timezone.now()
+    tries = {
+        alice.id: [("overloaded", now - timedelta(minutes=minutes)) for minutes in (1, 2, 3)],
+        bob.id: [("overloaded", now), ("", now), ("overloaded", now)],
+    }
+    monkeypatch.setattr(transcript_figures, "newest_tries", lambda **_: tries)
+
+    assert figures.open_breakers(now=now) == 1
+
+
+def test_metrics_can_be_scraped_with_the_token_of_the_installation(db, alice, monkeypatch):
+    monkeypatch.setenv("METRICS_TOKEN", "scrape-me")
+    get_conf.cache_clear()
+    job(alice, tokens=500)
+
+    response = Client().get("/metrics", headers={"Authorization": "Bearer scrape-me"})
+    refused = Client().get("/metrics", headers={"Authorization": "Bearer guess"})
+
+    found = metrics_of(response)
+    assert found["strata_job_failures_last_day", "extraction"] == 1
+    assert found["strata_turns", "queued"] == 0
+    assert refused.status_code == 403
+    get_conf.cache_clear()
+
+
+def test_metrics_can_be_read_with_an_api_token_of_staff_only(carol, alice):
+    _, of_staff = accounts.create_token(carol, name="prometheus", now=timezone.now())
+    _, of_alice = accounts.create_token(alice, name="prometheus", now=timezone.now())
+
+    statuses = [
+        Client().get("/metrics", headers={"Authorization": f"Bearer {token}"}).status_code
+        for token in (of_staff, of_alice)
+    ]
+
+    assert statuses == [200, 403]
+
+
+def test_the_line_of_a_request_names_its_route_and_not_its_address(alice, caplog):
+    browser = Client()
+    browser.force_login(alice)
+
+    with caplog.at_level(logging.INFO, logger="memoryapp.requests"):
+        browser.get("/memory/facts/", {"q": CONTENT})
+
+    [line] = [record for record in caplog.records if record.name == "memoryapp.requests"]
+    assert (line.route, line.status, line.user_id) == ("memory/facts/", 200, str(alice.id))
+    assert CONTENT not in str(line.__dict__)
+
+
+def test_lines_for_a_collector_are_objects():
+    from logging.config import DictConfigurator
+
+    from django.conf import settings
+
+    from memoryapp.settings.base import LOGGING
+
+    assert settings.LOGGING["formatters"].keys() == LOGGING["formatters"].keys()
+    formatter = DictConfigurator(LOGGING).configure_formatter(dict(LOGGING["formatters"]["json"]))
+    record = logging.LogRecord("memoryapp.requests", logging.INFO, "", 0, "request", (), None)
+    record.route = "memory/"
+
+    line = json.loads(formatter.format(record))
+
+    assert {**line, "at": ""} == {
+        "at": "",
+        "level": "INFO",
+        "logger": "memoryapp.requests",
+        "message": "request",
+        "route": "memory/",
+    }
