@@ -72,8 +72,9 @@ ORDER BY hashint8(g * 1000 + person.n)
 """
 DEAL_CONVERSATIONS: Final = """
 INSERT INTO transcript_conversation (
-    id, user_id, title, title_source, created_at, updated_at, last_seq, use_memory, save_memory, is_temporary)
-SELECT uuidv7(), person.id, 'Conversation ' || g, 'model', now(), now(), %(turns)s, true, true, false
+    id, user_id, title, title_source, created_at, updated_at, last_seq, use_memory, save_memory, is_temporary,
+    revision)
+SELECT uuidv7(), person.id, 'Conversation ' || g, 'model', now(), now(), %(turns)s, true, true, false, 0
 FROM person CROSS JOIN LATERAL generate_series(1, ceil(person.share / (2.0 * %(turns)s))::int) g
 """
 DEAL_TURNS: Final = """
@@ -103,8 +104,8 @@ FROM turn CROSS JOIN generate_series(0, 1) side
 JOIN pool ON pool.n = (2 * turn.g + side + 131 * turn.n) %% %(pool)s
 """
 KEEP_MESSAGES: Final = """
-INSERT INTO transcript_message (id, user_id, turn_id, role, text, speaker, tokens, created_at)
-SELECT message.id, user_id, turn_id, CASE side WHEN 0 THEN 'user' ELSE 'assistant' END, pool.text, '', 30, now()
+INSERT INTO transcript_message (id, user_id, turn_id, role, text, speaker, change, tokens, created_at)
+SELECT message.id, user_id, turn_id, CASE side WHEN 0 THEN 'user' ELSE 'assistant' END, pool.text, '', '', 30, now()
 FROM message JOIN pool ON pool.n = message.pool ORDER BY place, side
 """
 KEEP_KEYS: Final = """
@@ -118,7 +119,14 @@ FROM message JOIN pool ON pool.n = message.pool ORDER BY place, side
 FORGET_DEALING: Final = "DROP TABLE IF EXISTS pool, person, turn, message"
 
 
-def gather(shares: Sequence[int], *, pool: int, dimensions: int, model_id: str) -> list[UUID]:
+def gather(
+    shares: Sequence[int],
+    *,
+    pool: int,
+    dimensions: int,
+    model_id: str,
+    turns_per_conversation: int = TURNS_PER_CONVERSATION,
+) -> list[UUID]:
     """Empty the database and fill it with people who have so many facts and as many messages each; their ids."""
     _execute(FORGET_DEALING, EMPTY)
     ids = [User.objects.create_user(f"person-{number}").id for number in range(len(shares))]
@@ -131,7 +139,7 @@ def gather(shares: Sequence[int], *, pool: int, dimensions: int, model_id: str) 
         *(CHECKED_AGAIN, FORGET_DEALING, TIDY),
         ids=ids,
         shares=list(shares),
-        turns=TURNS_PER_CONVERSATION,
+        turns=turns_per_conversation,
         pool=pool,
         model_id=model_id,
     )

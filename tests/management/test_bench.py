@@ -12,7 +12,7 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 
 from memoryapp.accounts.models import User
-from memoryapp.bench import faults, load, needles, recall, report, runs, transcript
+from memoryapp.bench import faults, inspector, load, needles, recall, report, runs, transcript
 from memoryapp.bench.installation import BenchFailedError
 from memoryapp.bench.report import Row
 from memoryapp.bench.scripted import ScriptedModel
@@ -58,7 +58,8 @@ def test_people_get_a_table_that_says_what_was_missed():
 
 def test_an_unknown_bench_is_told_which_there_are():
     with pytest.raises(
-        CommandError, match=r"There is no bench 'recal'\. There are: faults, load, recall, runs, transcript\."
+        CommandError,
+        match=r"There is no bench 'recal'\. There are: faults, inspector, load, recall, runs, transcript\.",
     ):
         call_command("bench", "recal")
 
@@ -211,3 +212,16 @@ def test_a_bench_that_is_told_to_end_leaves_nothing_behind():
             assert psutil.wait_procs(children, timeout=10)[1] == []
         finally:
             bench.kill()
+
+
+def test_inspector_measures_every_page_and_leaves_nothing_behind(monkeypatch, place):
+    sizes = {"facts": 200, "pool": 100, "repeats": 2, "forgotten": 50}
+    monkeypatch.setattr(inspector, "SIZES", sizes)
+
+    rows = {row.name.strip(): row for row in inspector.run(lambda _: None)}
+
+    assert rows["inspector:facts, p95"].value > 0
+    assert rows["inspector:facts, HTML"].is_met
+    assert rows["policies:kinds, p95"].goal == 150
+    assert rows["forgetting 50 facts"].goal == 2_000
+    assert list(place.iterdir()) == []
