@@ -16,16 +16,20 @@ from memoryapp import rest
 from memoryapp.accounts.auth import caller, caller_id
 from memoryapp.context.api import NextContextOut, next_context
 from memoryapp.context.preview import next_prompt
-from memoryapp.errors import NotFoundError
+from memoryapp.errors import InvalidInputError, NotFoundError
 from memoryapp.scratchpad import queries as runs
-from memoryapp.transcript import branches, conversations, queries, summaries
+from memoryapp.transcript import branches, conversations, deletions, queries, redaction, summaries
 from memoryapp.transcript.api import ConversationOut
 from memoryapp.transcript.api import router as conversation_router
 from memoryapp.transcript.models import Conversation, Message, PinnedLine, Turn
 
 conversations_router = Router(tags=["turns"])
 pins_router = Router(tags=["turns"])
+messages_router = Router(tags=["turns"])
 router = Router(tags=["turns"])
+
+# Of what asks the model for a reply: 429 when the day's budget is spent.
+REPLY_ASKED = {202: AcceptedOut, 409: rest.Problem, 429: rest.Problem, **rest.PROBLEMS}
 
 
 class TurnIn(rest.Body):
@@ -37,6 +41,29 @@ class TurnIn(rest.Body):
 
 class EditIn(rest.Body):
     text: str
+
+
+class MessageIn(rest.Body):
+    """Either ``text``, what it should say instead, or ``redact``: the words that a mark replaces, "" for all of it.
+
+    ``everywhere``: redact them wherever the conversation says them.
+    """
+
+    text: str | None = None
+    redact: str | None = None
+    everywhere: bool = True
+
+
+class DeletionOut(Schema):
+    """``turns``: how many of the shown branch. ``until``: when it becomes final; before, `restore` undoes it."""
+
+    id: UUID
+    turns: int
+    until: datetime
+
+
+class RestoreIn(rest.Body):
+    deletion_id: UUID
 
 
 class PinIn(rest.Body):
@@ -71,6 +98,8 @@ class TurnOut(Schema):
     is_current: bool
     siblings: list[UUID]
     status: str
+    user_message_id: UUID | None
+    reply_message_id: UUID | None
     user_text: str
     reply: str
     error: ErrorOut | None
@@ -80,6 +109,13 @@ class TurnOut(Schema):
     run_id: UUID | None
     created_at: datetime
     finished_at: datetime | None
+
+
+class ChangedOut(Schema):
+    """``message_ids``: of all that read differently now."""
+
+    message_ids: list[UUID]
+    turn: TurnOut
 
 
 class PinOut(Schema):
@@ -104,7 +140,7 @@ class TurnPage(Schema):
 
 @conversations_router.post(
     "/{uuid:conversation_id}/turns",
-    response={202: AcceptedOut, 409: rest.Problem, 413: rest.Problem, **rest.PROBLEMS},
+    response=REPLY_ASKED | {413: rest.Problem},
 )
 def post_turn(request: HttpRequest, conversation_id: UUID, body: TurnIn) -> Status[dict[str, object]]:
     """Queue a message for an answer. The same Idempotency-Key and text give the same turn."""
@@ -172,7 +208,7 @@ def stop_turn(request: HttpRequest, turn_id: UUID) -> Status[dict[str, object]]:
     return Status(202, accepted(sending.stop(caller(request), turn_id)))
 
 
-@router.post("/{uuid:turn_id}/retry", response={202: AcceptedOut, 409: rest.Problem, **rest.PROBLEMS})
+@router.post("/{uuid:turn_id}/retry", response=REPLY_ASKED)
 def retry_turn(request: HttpRequest, turn_id: UUID) -> Status[dict[str, object]]:
     """Answer a failed, interrupted or cancelled turn again."""
     return Status(202, accepted(sending.retry(caller(request), turn_id)))
@@ -180,7 +216,7 @@ def retry_turn(request: HttpRequest, turn_id: UUID) -> Status[dict[str, object]]
 
 @router.post(
     "/{uuid:turn_id}/edit",
-    response={202: AcceptedOut, 409: rest.Problem, 413: rest.Problem, **rest.PROBLEMS},
+    response=REPLY_ASKED | {413: rest.Problem},
 )
 def edit_turn(request: HttpRequest, turn_id: UUID, body: EditIn) -> Status[dict[str, object]]:
     """Ask with other words in its place. The turn and what follows it stay, on a branch that is not shown."""
@@ -194,7 +230,7 @@ def edit_turn(request: HttpRequest, turn_id: UUID, body: EditIn) -> Status[dict[
     return Status(202, accepted(turn))
 
 
-@router.post("/{uuid:turn_id}/regenerate", response={202: AcceptedOut, 409: rest.Problem, **rest.PROBLEMS})
+@router.post("/{uuid:turn_id}/regenerate", response=REPLY_ASKED)
 def regenerate_turn(request: HttpRequest, turn_id: UUID) -> Status[dict[str, object]]:
     """Another answer to the same words, as another version of the turn."""
     turn, _ = sending.answer_again(
@@ -213,6 +249,34 @@ def show_turn(request: HttpRequest, turn_id: UUID) -> dict[str, object]:
 def remove_turn(request: HttpRequest, turn_id: UUID) -> dict[str, object]:
     """Take the turn and what follows it off the shown branch; `show` brings them back."""
     return _shown(branches.take_off(caller_id(request), turn_id))
+
+
+@router.delete("/{uuid:turn_id}", response={200: DeletionOut, 409: rest.Problem, **rest.PROBLEMS})
+def delete_turn(request: HttpRequest, turn_id: UUID, *, following: bool = False) -> deletions.Deletion:
+    """Delete a turn of the shown branch, or (`following`) it and all after it. Gone at once, for good a while later."""
+    return deletions.delete_turns(caller_id(request), turn_id, following=following, now=timezone.now())
+
+
+@router.post("/restore", response={200: ConversationOut, 409: rest.Problem, **rest.PROBLEMS})
+def restore_turns(request: HttpRequest, body: RestoreIn) -> Conversation:
+    """Bring back what was deleted together."""
+    return deletions.undo_deletion(caller_id(request), body.deletion_id)
+
+
+@messages_router.patch("/{uuid:message_id}", response={200: ChangedOut, 409: rest.Problem, **rest.PROBLEMS})
+def change_message(request: HttpRequest, message_id: UUID, body: MessageIn) -> dict[str, object]:
+    """Put other words in its place, or redact some. The words before are kept nowhere in the transcript."""
+    user_id = caller_id(request)
+    if (body.text is None) == (body.redact is None):
+        raise InvalidInputError("Send either text or redact.")
+    if body.text is not None:
+        changed = redaction.correct_message(user_id, message_id, text=body.text)
+    else:
+        changed = redaction.redact_message(
+            user_id, message_id, words=body.redact or None, everywhere=body.everywhere
+        )
+    turn = queries.get_turn(user_id, changed.turn_id)
+    return {"message_ids": sorted(changed.message_ids), "turn": _shown(turn)}
 
 
 @router.post("/{uuid:turn_id}/fork", response={201: ConversationOut, 409: rest.Problem, **rest.PROBLEMS})
@@ -285,6 +349,7 @@ def _turns(user_id: UUID, turns: Sequence[Turn]) -> list[dict[str, object]]:
 
 def _turn(turn: Turn, run_id: UUID | None, siblings: Sequence[UUID]) -> dict[str, object]:
     reply = queries.text_of(turn, Message.Role.ASSISTANT) or turn.partial_text
+    message_ids = {message.role: message.id for message in turn.messages.all()}
     error = {"code": turn.error_code, "message": turn.error_message} if turn.error_code else None
     return {
         "id": turn.id,
@@ -294,6 +359,8 @@ def _turn(turn: Turn, run_id: UUID | None, siblings: Sequence[UUID]) -> dict[str
         "is_current": turn.is_current,
         "siblings": siblings,
         "status": turn.status,
+        "user_message_id": message_ids.get(Message.Role.USER),
+        "reply_message_id": message_ids.get(Message.Role.ASSISTANT),
         "user_text": queries.text_of(turn, Message.Role.USER),
         "reply": reply,
         "error": error,

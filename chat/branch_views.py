@@ -26,6 +26,7 @@ from chat.pages import (
 from chat.presentation import kept_lines
 from memoryapp.accounts.auth import PageRequest, caller
 from memoryapp.errors import InvalidInputError
+from memoryapp.lifecycle.daily_budget import DailyBudgetSpentError
 from memoryapp.transcript import branches, conversations, queries, summaries
 from memoryapp.transcript.conversations import ReplyInProgressError
 from memoryapp.transcript.models import Message, Turn
@@ -43,7 +44,7 @@ def edit(request: PageRequest, turn_id: UUID) -> HttpResponse:
         asked, _ = sending.edit(
             user, turn_id, text=form_text(request), idempotency_key=form_key(request), now=timezone.now()
         )
-    except (InvalidInputError, ReplyInProgressError) as error:
+    except (InvalidInputError, ReplyInProgressError, DailyBudgetSpentError) as error:
         if request.htmx:
             return render(request, "_error.html", {"message": str(error)}, status=error.http_status)
         return _edit_form(

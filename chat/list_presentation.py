@@ -13,10 +13,10 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from chat.waiting_presentation import FOR_A_PERSON
-from memoryapp.conf import get_conf
 from memoryapp.transcript import queries, search
 from memoryapp.transcript.models import Conversation, Turn
 from memoryapp.transcript.snippets import Snippet
+from memoryapp.tuning import queries as tuning
 
 LISTED = 100  # beside a page; the page of all chats has the rest
 PINNED = "Pinned"
@@ -133,14 +133,14 @@ def chat_rows(
 
 def gone_text(deleted_at: datetime, *, now: datetime) -> str:
     """When a deleted chat is gone for good, as a person says it; the sweep comes by once a minute."""
-    until = deleted_at + timedelta(minutes=get_conf().deleted_conversation_minutes)
+    until = deleted_at + timedelta(minutes=tuning.conf().deleted_conversation_minutes)
     minutes = ceil((until - now) / timedelta(minutes=1))
     return f"Deleted for good in {_lasting(minutes)}" if minutes > 0 else "Deleted for good any moment now"
 
 
 def kept_for() -> str:
     """How long a deleted chat can be brought back."""
-    return _lasting(get_conf().deleted_conversation_minutes)
+    return _lasting(tuning.conf().deleted_conversation_minutes)
 
 
 def marked(pieces: Snippet) -> SafeString:

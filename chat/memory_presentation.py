@@ -103,7 +103,8 @@ def asking(turn: Turn, conversation: Conversation, *, seen: int, tries: int = 0)
     """None once the message was read for what it teaches, or when nobody will read it any more."""
     is_over = turn.finished_at is None or timezone.now() - turn.finished_at > LEARNS_WITHIN
     is_read = transcript.user_message(turn).extracted_at is not None
-    if is_over or is_read or not conversation.save_memory or tries >= len(ASKS_AFTER_S):
+    saves = conversation.save_memory and conversation.user.save_memory
+    if is_over or is_read or not saves or tries >= len(ASKS_AFTER_S):
         return None
     url = reverse("chat:learned", args=[turn.id])
     return Asking(f"{url}?seen={seen}&tries={tries + 1}", after_s=ASKS_AFTER_S[tries])
@@ -162,7 +163,7 @@ def _unlearned(conversation: Conversation, turns: Sequence[Turn]) -> Set[UUID]:
 
 def _refused(conversation: Conversation, turn_of_message: Mapping[UUID, Turn]) -> Mapping[UUID, Learned]:
     """By turn, what held a secret: there is no row of what was not kept, and only its message says what it was."""
-    if not conversation.save_memory:
+    if not (conversation.save_memory and conversation.user.save_memory):
         return {}
     suspected = [turn_of_message[id_] for id_ in keys.without_terms(conversation.user_id, turn_of_message)]
     secrets = {turn.id: find_secret(transcript.user_message(turn).text) for turn in suspected}

@@ -9,18 +9,20 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.formats import date_format
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
+from chat import sending
 from chat.memory_presentation import asking, learned_from
-from chat.pages import announcement, place_url, see
+from chat.pages import announcement, form_key, place_url, see, thread_response
 from chat.receipt_presentation import receipt
 from memoryapp.accounts.auth import PageRequest, caller
 from memoryapp.errors import InvalidInputError
-from memoryapp.longterm import operations as longterm
+from memoryapp.longterm import forgettings
 from memoryapp.longterm.feedback import give_feedback
-from memoryapp.longterm.models import Memory
-from memoryapp.longterm.presentation import BROUGHT_BACK, FORGOTTEN
+from memoryapp.longterm.models import Forgetting, Memory
+from memoryapp.longterm.presentation import BROUGHT_BACK
 from memoryapp.longterm.withdrawal import withdraw
 from memoryapp.policies.feedback import Verdict
 from memoryapp.transcript import queries
@@ -102,8 +104,34 @@ def judge(request: PageRequest, turn_id: UUID, memory_id: UUID) -> HttpResponse:
 def forget(request: PageRequest, turn_id: UUID, memory_id: UUID) -> HttpResponse:
     user_id = caller(request).id
     found = queries.get_turn(user_id, turn_id)
-    longterm.forget(user_id, memory_id, now=timezone.now())
-    return _after(request, found, said=FORGOTTEN)
+    forgotten = forgettings.forget(user_id, [memory_id], now=timezone.now())
+    return _after(request, found, said=f"Forgotten. {_undo_text(forgotten)}".strip())
+
+
+@login_required
+@require_POST
+def undo_forget(request: PageRequest, turn_id: UUID, forgetting_id: UUID) -> HttpResponse:
+    user_id = caller(request).id
+    found = queries.get_turn(user_id, turn_id)
+    undone = forgettings.undo(user_id, forgetting_id, now=timezone.now())
+    said = "Back in memory." if not undone.kept_away else "Something you said since has taken its place."
+    return _after(request, found, said=said)
+
+
+@login_required
+@require_POST
+def answer_without(request: PageRequest, turn_id: UUID, item_id: UUID) -> HttpResponse:
+    """Another answer beside the one that there is, made without a memory, an earlier message or an experience."""
+    asked, _ = sending.answer_without(
+        caller(request), turn_id, item_id, idempotency_key=form_key(request), now=timezone.now()
+    )
+    return thread_response(request, asked, said="")
+
+
+def _undo_text(forgotten: Forgetting) -> str:
+    if forgotten.finished_at:
+        return ""
+    return f"You can undo this until {date_format(timezone.localtime(forgotten.undo_until), 'H:i')}."
 
 
 def _after(request: PageRequest, found: Turn, *, said: str) -> HttpResponse:

@@ -14,13 +14,13 @@ from django.utils.html import escape
 from chat.list_presentation import sidebar_groups
 from chat.presentation import TurnView, kept_lines, marker, removed, turn_views
 from memoryapp.accounts.auth import PageRequest, caller
-from memoryapp.conf import get_conf
 from memoryapp.llm.registry import get_chat_model
 from memoryapp.scratchpad import queries as scratchpad
 from memoryapp.tooling import queries as tooling
 from memoryapp.transcript import operations as transcript
 from memoryapp.transcript import queries
 from memoryapp.transcript.models import Conversation, Turn
+from memoryapp.tuning import queries as tuning
 
 SHOWN = 100  # turns on a page; earlier ones are one click away
 
@@ -54,7 +54,7 @@ def conversation_page(
         "moved_on": moved_on,
         "draft": draft,
         "is_temporary": shown.is_temporary if shown else is_temporary_asked(request),
-        "temporary_hours": get_conf().temporary_hours,
+        "temporary_hours": tuning.conf().temporary_hours,
     }
     if shown:
         context |= thread_context(shown, before=_before(request))

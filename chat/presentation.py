@@ -10,9 +10,10 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from chat.memory_presentation import Asking, Learned, asking, learned_from
-from chat.receipt_presentation import at_hand_text, given_text, is_memory_away
+from chat.receipt_presentation import at_hand_text, given_text, is_memory_away, without_text
 from chat.rendering import render_markdown
 from chat.waiting_presentation import FOR_A_PERSON, Wait, wait_id, waits
+from memoryapp.context import exclusions
 from memoryapp.context import queries as contexts
 from memoryapp.context.models import ContextSnapshot
 from memoryapp.inspector.summary_presentation import PinnedRow, fallback_text, pinned_row, summary_url
@@ -20,6 +21,7 @@ from memoryapp.longterm import queries as longterm
 from memoryapp.scratchpad import queries as scratchpad
 from memoryapp.scratchpad.models import Step
 from memoryapp.transcript import queries as transcript
+from memoryapp.transcript import tree
 from memoryapp.transcript.models import Conversation, Message, Summary, Turn
 
 QUIET_TOOLS = {"remember"}  # shown as what they changed, not as a tool
@@ -101,6 +103,7 @@ class TurnView:
     asking: Asking | None = None
     given_text: str = ""
     at_hand_text: str = ""
+    without_text: str = ""
     is_memory_away: bool = False
     tools: Sequence[ToolUsed] = ()
 
@@ -111,6 +114,8 @@ class _Gathered:
 
     learned: Mapping[UUID, Sequence[Learned]] = field(default_factory=dict)
     snapshots: Mapping[UUID, ContextSnapshot] = field(default_factory=dict)
+    looked_up: Mapping[UUID, int] = field(default_factory=dict)
+    without: Mapping[UUID, int] = field(default_factory=dict)
     tools: dict[UUID, list[ToolUsed]] = field(default_factory=dict)
     siblings: Mapping[UUID, Sequence[UUID]] = field(default_factory=dict)
     waits: Mapping[UUID, Wait] = field(default_factory=dict)
@@ -139,7 +144,7 @@ def removed(conversation: Conversation) -> Removed | None:
     newest = transcript.taken_off(conversation)
     if newest is None:
         return None
-    return Removed(newest.id, count=len(transcript.branch_through(newest)) - conversation.last_seq)
+    return Removed(newest.id, count=len(tree.branch_through(newest)) - conversation.last_seq)
 
 
 def kept_lines(conversation: Conversation) -> list[PinnedRow]:
@@ -170,7 +175,10 @@ def _turn_view(turn: Turn, gathered: _Gathered, conversation: Conversation) -> T
         versions=_versions(turn, gathered.siblings.get(turn.id, ())),
         learned=learned,
         asking=None if is_live else asking(turn, conversation, seen=len(learned)),
-        given_text=given_text(snapshot.recalled) if snapshot else "",
+        given_text=given_text(
+            snapshot.recalled if snapshot else (), looked_up=gathered.looked_up.get(turn.id, 0)
+        ),
+        without_text=without_text(gathered.without.get(turn.id, 0)),
         at_hand_text=at_hand_text(snapshot.recalled) if snapshot else "",
         is_memory_away=is_memory_away(snapshot.recalled) if snapshot else False,
         tools=gathered.tools.get(turn.id, ()),
@@ -189,6 +197,8 @@ def _gather(conversation: Conversation, turns: Sequence[Turn]) -> _Gathered:
     gathered = _Gathered(
         learned=learned_from(conversation, turns),
         snapshots=contexts.first_snapshots(user_id, ended),
+        looked_up=contexts.looked_up_counts(user_id, ended),
+        without=exclusions.counts(user_id, ended),
         siblings=transcript.siblings(user_id, turns),
         waits=waits(user_id, turns),
         waits_behind=_waits_behind(user_id, turns),

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from chat import events
 from chat.tools import Toolbox
-from memoryapp.conf import Conf, get_conf
+from memoryapp.conf import Conf
 from memoryapp.context.assembly import ContextWindow, Link
 from memoryapp.context.recall import Recall
 from memoryapp.llm.base import Cancellation, Usage
@@ -17,6 +17,7 @@ from memoryapp.scratchpad.operations import Spending
 from memoryapp.scratchpad.pad import Pad
 from memoryapp.transcript.claims import Claim
 from memoryapp.transcript.models import Turn
+from memoryapp.tuning import queries as tuning
 
 
 @dataclass(slots=True)
@@ -52,7 +53,7 @@ class Progress:
 
     @property
     def limits(self) -> Limits:
-        return Limits.from_json(self.run.limits, otherwise=allowance(get_conf()))
+        return Limits.from_json(self.run.limits, otherwise=allowance(tuning.conf()))
 
     @property
     def active_ms(self) -> int:
@@ -108,7 +109,7 @@ def spent_by(run: Run) -> Spent:
 
 
 def _spent(usage: Usage, *, calls: int, active_ms: int) -> Spent:
-    conf = get_conf()
+    conf = tuning.conf()
     price_in, price_out = conf.for_model(conf.chat_model).prices or (0.0, 0.0)
     return Spent(
         model_calls=calls,

@@ -1,7 +1,7 @@
 """The receipt of a reply: what the model was given of memory and why, what was left out, what became of it since."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -11,13 +11,14 @@ from django.urls import reverse
 from django.utils.text import Truncator
 
 from chat.memory_presentation import ended_text
-from memoryapp.context import considered
+from memoryapp.context import considered, exclusions
 from memoryapp.context import queries as contexts
+from memoryapp.inspector.context_bar import Bar, bar_of_call
 from memoryapp.inspector.presentation import fact_url, source_url
-from memoryapp.longterm import experience_queries
+from memoryapp.longterm import experience_queries, forgettings
 from memoryapp.longterm import queries as longterm
 from memoryapp.longterm.feedback import is_set_aside
-from memoryapp.longterm.models import Experience, Memory
+from memoryapp.longterm.models import Experience, Forgetting, Memory
 from memoryapp.longterm.presentation import ORIGIN_LABELS
 from memoryapp.policies.feedback import Verdict
 from memoryapp.policies.trust import Origin
@@ -40,15 +41,19 @@ LIKELY = (
     (0.2, "may matter"),
     (0.0, "unlikely to matter"),
 )
+LOOKED_UP = "looked up"  # by a tool
 WHY = {
     considered.ALWAYS_USED: "",  # said once, for all of them
     considered.BY_KEY: "you asked for exactly this",
     considered.SIMILAR_GOAL: "a task like this one before",
+    LOOKED_UP: "looked up by a tool",
 }
 WHY_NOT = {
     considered.BELOW_CUTOFF: "not close enough",
     considered.OVER_BUDGET: "the limit for recalled memories was reached",
 }
+_WITHOUT: Traced = {"arms": {}, "included": False, "reason": ""}
+ARMS = {"cosine": "meaning", "overlap": "words", "lexical": "words"}
 SAID_THEN = "said "  # what a list of a period gives as its reason, with the period
 VERDICTS: dict[str, str] = {
     Verdict.WRONG: "You said that this is wrong",
@@ -64,7 +69,8 @@ class Item:
 
     ``verdict``: what they said already.
 
-    ``ended``: why it is not in use any more; ``can_come_back``: it is at the person's word alone.
+    ``ended``: why it is not in use any more; ``can_come_back``: it is at the person's word alone. ``scores``: the
+    numbers that it was judged by.
     """
 
     id: UUID
@@ -80,20 +86,33 @@ class Item:
     verdict: str = ""
     ended: str = ""
     can_come_back: bool = False
+    scores: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """``used``: what the message called for. ``at_hand``: what every message is given."""
+    """``used``: what the message called for. ``at_hand``: what every message is given. ``looked_up``: by a tool.
+
+    ``without``: what its person wanted it to be made without. ``forgettings``: of what it was given, those that can
+    still be undone. ``bar``: its first prompt by section. ``can_ask``: another answer can stand in its place.
+    """
 
     used: Sequence[Item]
     at_hand: Sequence[Item]
+    looked_up: Sequence[Item]
     considered: Sequence[Item]
+    without: Sequence[Item]
     forgotten_count: int  # given to the model, and forgotten since
+    forgettings: Sequence[Forgetting]
+    bar: Bar | None
+    can_ask: bool
 
 
-def given_text(recalled: Sequence[Traced]) -> str:
-    """ "Used 2 memories and 1 earlier message": what the message called for, whatever happened since; or empty."""
+def given_text(recalled: Sequence[Traced], *, looked_up: int = 0) -> str:
+    """ "Used 2 memories and 1 earlier message": what the message called for, whatever happened since; or empty.
+
+    ``looked_up``: how many memories a tool answered with besides.
+    """
     given = {_id(item): item for item in recalled if item.get("included") and not _is_at_hand(item)}
     said = sum("message_id" in item for item in given.values())
     known = len(given) - said
@@ -102,7 +121,12 @@ def given_text(recalled: Sequence[Traced]) -> str:
         f"{said} earlier {'message' if said == 1 else 'messages'}" if said else "",
     ]
     words = " and ".join(filter(None, counts))
-    return f"Used {words}" if words else ""
+    parts = [f"used {words}" if words else "", f"looked up {looked_up}" if looked_up else ""]
+    return _capitalised(", ".join(filter(None, parts)))
+
+
+def _capitalised(words: str) -> str:
+    return words[:1].upper() + words[1:]
 
 
 def at_hand_text(recalled: Sequence[Traced]) -> str:
@@ -116,19 +140,52 @@ def is_memory_away(recalled: Sequence[Traced]) -> bool:
     return any(item.get("reason") == considered.UNAVAILABLE for item in recalled)
 
 
+def without_text(count: int) -> str:
+    """ "Without 2 that you left out", or empty."""
+    return f"Without {count} that you left out" if count else ""
+
+
 def receipt(turn: Turn) -> Receipt:
     snapshot = contexts.first_snapshots(turn.user_id, [turn.id]).get(turn.id)
     traced = [item for item in snapshot.recalled if _id(item)] if snapshot else []
     given = [item for item in traced if item["included"]]
     left_out = [item for item in traced if not item["included"]][:CONSIDERED]
-    known = _known(turn.user_id, [*given, *left_out])
-    kept = [item for item in given if _id(item) in known]
+    looked_up = _looked_up(turn, {_id(item) for item in given})
+    named = exclusions.asked_for(turn.user_id, turn.id)
+    known = _known(turn.user_id, [*given, *left_out, *looked_up, *_named(named)])
+    kept, also_kept = ([item for item in items if _id(item) in known] for items in (given, looked_up))
+    ids = [UUID(_id(item)) for item in [*given, *looked_up]]
     return Receipt(
         used=[_item(item, known[_id(item)], turn) for item in kept if not _is_at_hand(item)],
         at_hand=[_item(item, known[_id(item)], turn) for item in kept if _is_at_hand(item)],
+        looked_up=[_item(item, known[_id(item)], turn) for item in also_kept],
         considered=[_item(item, known[_id(item)], turn) for item in left_out if _id(item) in known],
+        without=[_item(_WITHOUT, known[str(id_)], turn) for id_ in named if str(id_) in known],
         forgotten_count=len(given) - len(kept),
+        forgettings=list(forgettings.hiding(turn.user_id, ids)) if ids else [],
+        bar=bar_of_call(snapshot) if snapshot and snapshot.sections else None,
+        can_ask=turn.is_current and turn.status not in Turn.LIVE,
     )
+
+
+def _looked_up(turn: Turn, given: Set[str]) -> list[Traced]:
+    """What tools answered with, as an entry of a snapshot; not what the prompt began with."""
+    rows = contexts.looked_up_in(turn.user_id, turn.id)
+    items: list[Traced] = [
+        {
+            "memory_id" if use.memory_id else "experience_id": str(use.memory_id or use.experience_id),
+            "arms": {},
+            "included": True,
+            "reason": LOOKED_UP,
+        }
+        for use in rows
+    ]
+    return [item for item in items if _id(item) not in given]
+
+
+def _named(ids: Iterable[UUID]) -> list[Traced]:
+    """Of whatever sort they are: each is found by one of these names alone."""
+    return [{name: str(id_)} for id_ in ids for name in ("memory_id", "experience_id", "message_id")]
 
 
 def _is_at_hand(item: Traced) -> bool:
@@ -159,9 +216,24 @@ def _item(item: Traced, row: Source, turn: Turn) -> Item:
     why = why_used(item) if item["included"] else WHY_NOT.get(reason, reason)
     likely = likely_text(item.get("confidence")) if item.get("arms") else ""  # it was asked for, not guessed
     if isinstance(row, Memory):
-        return _memory(row, turn, why=why, likely=likely)
-    if isinstance(row, PastMessage):
-        return _message(row, why=why, likely=likely)
+        shown = _memory(row, turn, why=why, likely=likely)
+    elif isinstance(row, PastMessage):
+        shown = _message(row, why=why, likely=likely)
+    else:
+        shown = _experience(row, why=why)
+    return replace(shown, scores=scores_text(item))
+
+
+def scores_text(item: Traced) -> str:
+    """The numbers as they are, to four digits; empty for what was not compared."""
+    arms: Mapping[str, float | None] = item.get("arms", {})
+    numbers = [(ARMS.get(name, name), value) for name, value in arms.items() if value is not None]
+    if numbers and item.get("score") is not None:
+        numbers.append(("score", item["score"]))
+    return " · ".join(f"{name} {value:.4g}" for name, value in numbers)
+
+
+def _experience(row: Experience, *, why: str) -> Item:
     return Item(
         id=row.id,
         kind_label="Solved before" if row.outcome == Experience.Outcome.SUCCEEDED else "Tried before",

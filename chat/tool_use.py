@@ -11,6 +11,7 @@ from chat.progress import Progress
 from chat.storable import storable
 from chat.tools import EFFECT_UNKNOWN, Outcome, Ready, denied, failed, judge, perform, replayed, unasked
 from chat.waits import HandOver, LimitReachedError, MustWait
+from memoryapp.context import exclusions, uses
 from memoryapp.context.run_window import brief
 from memoryapp.llm.base import Text, ToolResult, ToolUse
 from memoryapp.llm.errors import Cancelled
@@ -144,6 +145,7 @@ def _use(progress: Progress, call: ToolUse, answer: Approval | None) -> Outcome:
     judged = _judged(progress, call)
     with _at_once(progress, judged) as keep:
         outcome = _outcome(progress, call, judged, answer)
+        uses.note_looked_up(progress.turn, outcome.given)
         record = _record(progress, call, outcome, started=started)
         step = (
             keep(record, pad=outcome.pad)
@@ -261,7 +263,8 @@ def context(progress: Progress, call: ToolUse) -> ToolContext:
         cancellation=progress.cancellation,
         heard=heard,
         taint=progress.taint,
-        may_search_others=turn.conversation.use_memory,
+        may_search_others=turn.conversation.use_memory and turn.user.use_memory,
+        without=exclusions.left_out(turn.user_id, turn.id),
         hears_strangers=any(tool.is_foreign for tool in progress.tools.tools),
         remembered_so_far=sum(s.action == "remember" and s.status == Step.Status.OK for s in progress.steps),
     )

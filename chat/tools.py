@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from pydantic import ValidationError
 
@@ -90,7 +91,7 @@ class Outcome:
     """What a call came to.
 
     ``content``: what the model reads; ``observation``: the whole of it. ``origin``: trust of what came back. ``pad``:
-    after the call. ``error``: why it failed.
+    after the call. ``error``: why it failed. ``given``: ids of the memories and experiences that the model read.
     """
 
     content: str
@@ -100,6 +101,7 @@ class Outcome:
     error: str = ""
     origin: Origin = Origin.USER_TYPED
     event: Mapping[str, Any] | None = None
+    given: Sequence[UUID] = ()
 
     @property
     def is_error(self) -> bool:
@@ -118,10 +120,11 @@ def toolbox(*, use_memory: bool, save_memory: bool, servers: Sequence[Tool] = ()
 
 
 def toolbox_of(conversation: Conversation) -> Toolbox:
-    """What its switches leave, and the servers that its person switched on."""
+    """What its switches and those of its person leave, and the servers that they switched on."""
+    person = conversation.user
     return toolbox(
-        use_memory=conversation.use_memory,
-        save_memory=conversation.save_memory,
+        use_memory=conversation.use_memory and person.use_memory,
+        save_memory=conversation.save_memory and person.save_memory,
         servers=server_tools(conversation.user_id, conversation.id),
     )
 
@@ -191,6 +194,7 @@ def _answered(output: ToolOutput, ready: Ready, *, pad: Pad, number: int) -> Out
         pad=_noted(output, ready.call, pad),
         origin=_origin(ready.tool, Origin(output.origin)),
         event=event,
+        given=output.given,
     )
 
 

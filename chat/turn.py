@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 
 from django.db import DatabaseError, connections
+from django.utils import timezone
 
 from chat import events, waits
 from chat.draining import drain
@@ -22,13 +23,15 @@ from chat.storable import storable, storable_reply
 from chat.tool_use import publish_tool, use_tools
 from chat.tools import toolbox_of
 from chat.waits import HandOver, LimitReachedError, MustWait
-from chat.window import make_room, messages_of, open_window, recall_for, said_in, shrink, taint_of
+from chat.window import extended, make_room, messages_of, open_window, recall_for, said_in, shrink, taint_of
+from memoryapp.acting import Actor, acting_as
 from memoryapp.conf import get_conf
 from memoryapp.context import assembly
 from memoryapp.context import queries as contexts
 from memoryapp.context.assembly import ContextWindow
 from memoryapp.context.recall import NOTHING
 from memoryapp.errors import MemoryAppError
+from memoryapp.lifecycle import daily_budget
 from memoryapp.llm import messages_json
 from memoryapp.llm.base import (
     Cancellation,
@@ -48,6 +51,7 @@ from memoryapp.llm.registry import get_chat_model
 from memoryapp.policies.discipline import Tried, why_stuck
 from memoryapp.policies.limits import reached
 from memoryapp.policies.trust import Origin, weakest
+from memoryapp.scratchpad import edits
 from memoryapp.scratchpad import operations as scratchpad
 from memoryapp.scratchpad import pad as pads
 from memoryapp.scratchpad import queries as runs
@@ -55,6 +59,7 @@ from memoryapp.scratchpad.models import Step
 from memoryapp.transcript import queries
 from memoryapp.transcript.claims import Claim
 from memoryapp.transcript.models import Turn
+from memoryapp.tuning import queries as tuning
 
 logger = logging.getLogger(__name__)
 
@@ -79,7 +84,10 @@ class _Work:
 def run_turn(claim: Claim) -> None:
     """Answer the turn. Ends it in one transaction, unless it must wait or another worker took it over meanwhile."""
     work = _Work()
-    with keeper.keeping(claim, partial_text=lambda: work.said) as cancellation:
+    with (
+        acting_as(Actor.ASSISTANT),
+        keeper.keeping(claim, partial_text=lambda: work.said) as cancellation,
+    ):
         events.publish(claim.turn_id, {"type": "start", "attempt": claim.attempt}, attempt=claim.attempt)
         try:
             progress = work.progress = _begin(claim, cancellation, keep=work.keep)
@@ -140,9 +148,11 @@ def _begin(claim: Claim, cancellation: Cancellation, *, keep: Callable[[str], No
         turn_id=turn.id,
         goal=text,
         attempt=claim.attempt,
-        limits=allowance(get_conf()),
+        limits=allowance(tuning.conf()),
     )
     recorded = runs.checkpoints(run)
+    if not recorded:  # a reply that began is finished
+        daily_budget.require_left(turn.user_id, now=timezone.now())
     messages = messages_of(recorded)
     tools = toolbox_of(turn.conversation)
     recalled = NOTHING
@@ -195,8 +205,10 @@ def _converse(progress: Progress) -> ModelReply:
     while True:
         if drain.has_begun:
             raise HandOver
+        _take_up_edits(progress)
         if not _pending_calls(progress.window):
             _require_room(progress)
+            _show_edited_pad(progress)
             reply = _call_model(progress)
             progress.usage += reply.usage
             if reply.stop_reason != "tool_use" or not reply.tool_uses:
@@ -297,15 +309,32 @@ def _stream_reply(progress: Progress) -> ModelReply:
 def _run_pending(progress: Progress) -> ModelMessage:
     """The results of the pending calls, then the pad unless the model has just this one in front of it."""
     results = use_tools(progress, _pending_calls(progress.window))
+    _take_up_edits(progress)
+    return ModelMessage("user", (*results, *_pad_to_show(progress)))
+
+
+def _take_up_edits(progress: Progress) -> None:
+    """What its person did to the pad meanwhile holds from here on, also for what may be called."""
+    progress.pad = edits.take_up(progress.run, progress.pad, attempt=progress.claim.attempt)
+
+
+def _show_edited_pad(progress: Progress) -> None:
+    """A pad that its person changed after the model read it is what the model reads last.
+
+    Also after a worker that took the change up and went before it was shown.
+    """
+    if progress.pad.is_edited and (shown := _pad_to_show(progress)):
+        _extend(progress, ModelMessage("user", shown))
+
+
+def _pad_to_show(progress: Progress) -> tuple[Text, ...]:
     rendered = pads.render(progress.pad, max_tokens=progress.window.budget.scratchpad_tokens)
-    if not rendered or rendered == _rendered_before(progress.window):
-        return ModelMessage("user", results)
-    return ModelMessage("user", (*results, Text(rendered)))
+    return (Text(rendered),) if rendered and rendered != _rendered_before(progress.window) else ()
 
 
 def _rendered_before(window: ContextWindow) -> str:
     """The newest pad in the prompt: the text after the results of a round."""
-    closing = (message.blocks[-1] for message in reversed(window.run[1:]) if message.role == "user")
+    closing = (message.blocks[-1] for message in reversed(window.run) if message.role == "user")
     return next((block.text for block in closing if isinstance(block, Text)), "")
 
 
@@ -323,4 +352,4 @@ def _extend(progress: Progress, message: ModelMessage, *, usage: Usage | None = 
     progress.run.model_failures = 0
     progress.settle()
     progress.checkpoints += 1
-    progress.window = progress.window.with_messages(message)
+    progress.window = extended(progress.window, message)

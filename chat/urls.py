@@ -42,5 +42,9 @@ urlpatterns = [
     path("t/<uuid:turn_id>/memories/<uuid:memory_id>/take-back", memory_views.take_back, name="take_back"),
     path("t/<uuid:turn_id>/memories/<uuid:memory_id>/judge", memory_views.judge, name="judge"),
     path("t/<uuid:turn_id>/memories/<uuid:memory_id>/forget", memory_views.forget, name="forget"),
+    path(
+        "t/<uuid:turn_id>/forgettings/<uuid:forgetting_id>/undo", memory_views.undo_forget, name="undo_forget"
+    ),
+    path("t/<uuid:turn_id>/without/<uuid:item_id>", memory_views.answer_without, name="without"),
     path("kept/<uuid:line_id>/remove", branch_views.let_go, name="let_go"),
 ]

@@ -29,7 +29,8 @@ from chat.pages import (
     turn_html,
 )
 from memoryapp.accounts.auth import PageRequest, caller
-from memoryapp.errors import InvalidInputError
+from memoryapp.errors import InvalidInputError, MemoryAppError
+from memoryapp.lifecycle.daily_budget import DailyBudgetSpentError
 from memoryapp.transcript import conversations, queries
 from memoryapp.transcript import operations as transcript
 from memoryapp.transcript.models import Conversation, Turn
@@ -60,7 +61,7 @@ def start(request: PageRequest) -> HttpResponse:
             now=timezone.now(),
             is_temporary=is_temporary_asked(request),
         )
-    except InvalidInputError as error:
+    except (InvalidInputError, DailyBudgetSpentError) as error:
         return _refused(request, None, error)
     return see(reverse("chat:conversation", args=[first.conversation_id]))
 
@@ -81,7 +82,7 @@ def send(request: PageRequest, conversation_id: UUID) -> HttpResponse:
         )
     except transcript.ConversationMovedOnError as error:
         return _moved_on(request, in_conversation, error)
-    except InvalidInputError as error:
+    except (InvalidInputError, DailyBudgetSpentError) as error:
         return _refused(request, in_conversation, error)
     if not request.htmx:
         return see(place_url(posted))
@@ -192,7 +193,7 @@ def restore(request: PageRequest, conversation_id: UUID) -> HttpResponse:
 
 
 def _refused(
-    request: PageRequest, in_conversation: Conversation | None, error: InvalidInputError
+    request: PageRequest, in_conversation: Conversation | None, error: MemoryAppError
 ) -> HttpResponse:
     """The reason, with the text still in the box."""
     if request.htmx:

@@ -2,12 +2,12 @@
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 
 from django.utils import timezone
 
 from chat.progress import Progress
-from memoryapp.conf import get_conf
-from memoryapp.context import assembly
+from memoryapp.context import assembly, exclusions
 from memoryapp.context.assembly import ContextWindow
 from memoryapp.context.recall import NOTHING, UNAVAILABLE, Recall, recall
 from memoryapp.lifecycle import compaction
@@ -25,6 +25,7 @@ from memoryapp.scratchpad.models import Checkpoint
 from memoryapp.transcript import operations as transcript
 from memoryapp.transcript import queries
 from memoryapp.transcript.models import PinnedLine, Summary, Turn
+from memoryapp.tuning import queries as tuning
 
 logger = logging.getLogger(__name__)
 
@@ -33,11 +34,11 @@ SHRUNK_TO = 0.7
 
 
 def recall_for(turn: Turn, text: str) -> Recall:
-    """What memory has to say to the message, in a conversation that uses memory.
+    """What memory has to say to the message, in a conversation that uses memory, of a person who lets it be used.
 
     When recall fails the turn goes on without it, and says so: a reply without memory is better than none.
     """
-    if not turn.conversation.use_memory:
+    if not (turn.conversation.use_memory and turn.user.use_memory):
         return NOTHING
     try:
         recalled = recall(
@@ -47,6 +48,7 @@ def recall_for(turn: Turn, text: str) -> Recall:
             max_tokens=assembly.recall_tokens(chat_limits()),
             standing_max_tokens=assembly.standing_tokens(chat_limits()),
             in_prompt=queries.in_prompt(turn.user_id, turn.conversation_id),
+            without=exclusions.left_out(turn.user_id, turn.id),
         )
     except Exception:  # an edge: whatever is wrong with memory is not wrong with the conversation
         logger.exception("Recall failed for turn %s", turn.id)
@@ -62,7 +64,7 @@ def open_window(
 
     The history is chosen for the message alone, so that a run that goes on stands behind what it began with.
     """
-    conversation, model = turn.conversation, get_conf().chat_model
+    conversation, model = turn.conversation, tuning.conf().chat_model
     opened = assembly.open_window(
         conversation,
         before_seq=turn.seq,
@@ -93,7 +95,7 @@ def make_room(progress: Progress) -> None:
     Near the threshold the provider's count decides, elsewhere the estimate. A run that goes on had room made for it
     when it began.
     """
-    conf, window = get_conf(), progress.window
+    conf, window = tuning.conf(), progress.window
     if len(window.run) > 1:
         return
     share = conf.for_model(conf.chat_model).compaction_wait_share
@@ -136,7 +138,23 @@ def _compact(
 
 
 def messages_of(recorded: Sequence[Checkpoint]) -> list[ModelMessage]:
-    return [messages_json.from_json(message) for entry in recorded for message in entry.delta]
+    messages: list[ModelMessage] = []
+    for entry in recorded:
+        for message in entry.delta:
+            messages = _followed_by(messages, messages_json.from_json(message))
+    return messages
+
+
+def extended(window: ContextWindow, message: ModelMessage) -> ContextWindow:
+    return replace(window, run=tuple(_followed_by(window.run, message)))
+
+
+def _followed_by(messages: Sequence[ModelMessage], message: ModelMessage) -> list[ModelMessage]:
+    """What is added for the model's next call is one message with what it answers: some models want strict turns."""
+    *before, last = messages or [message]
+    if messages and last.role == message.role == "user":
+        return [*before, replace(last, blocks=(*last.blocks, *message.blocks))]
+    return [*messages, message]
 
 
 def said_in(messages: Sequence[ModelMessage]) -> str:
