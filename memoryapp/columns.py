@@ -41,6 +41,11 @@ class Ids(Sequence[UUID]):
             return Ids(self._packed[index])
         return UUID(bytes=self._packed[index].tobytes())
 
+    def ascending(self) -> NDArray[np.intp]:
+        """In which order they grow."""
+        halves = self._packed.view([("high", ">u8"), ("low", ">u8")])
+        return np.lexsort((halves["low"], halves["high"]))
+
     def reordered(self, order: NDArray[np.intp]) -> "Ids":
         return Ids(self._packed[order])
 
@@ -93,6 +98,16 @@ def reordered(values: Ints, counts: Ints, order: NDArray[np.intp]) -> Ints:
 def halfvec(embedding: Sequence[float]) -> str:
     """A vector as the database reads it."""
     return "[" + ",".join(f"{value:.6g}" for value in embedding) + "]"
+
+
+def halfvecs(sent: bytes | None) -> NDArray[np.float32]:
+    """Of vectors of one length as ``halfvec_send`` writes them, end to end: one row each."""
+    if not sent:
+        return np.zeros((0, 0), np.float32)
+    dimensions = int.from_bytes(sent[:2])
+    # Behind a header of two 16-bit numbers, the second of no use, the 16-bit floats.
+    rows = np.frombuffer(sent, [("header", ">i4"), ("value", ">f2", (dimensions,))])
+    return rows["value"].astype(np.float32)
 
 
 def _values(sent: bytes | None, dtype: str) -> NDArray[Any]:

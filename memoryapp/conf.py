@@ -9,7 +9,7 @@ theirs), which is where secrets belong. This module imports nothing of the appli
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
@@ -231,13 +231,26 @@ class Conf(BaseSettings):
     # How long a deleted chat can be brought back; a day at most, for what was forgotten must be gone by then.
     deleted_conversation_minutes: int = Field(60, ge=1, le=24 * 60)
 
+    # How long what was said is kept after the last message; 0: for ever, for it is what memories are traced back to.
+    transcript_retention_days: int = Field(0, ge=0, le=36_500)
+
+    # What one person may use in a day of theirs, in and out, replies and background together. 0: no limit.
+    daily_tokens: int = Field(0, ge=0, le=1_000_000_000)
+    daily_usd: float = Field(0.0, ge=0, le=10_000)  # needs the models' prices
+
     # Long-term memory limits: a flood from one turn or one person stays bounded.
     statement_max_chars: int = Field(2_000, ge=100, le=20_000)
     memories_per_turn: int = Field(20, ge=1, le=1_000)
     # More than a person settles in a day: a page that plants statements fills no list without end.
     pending_per_day: int = Field(50, ge=1, le=10_000)
     memories_per_user: int = Field(20_000, ge=100, le=10_000_000)
+    # How long who did what to memory, and who read it, is kept: a year answers "since when" for every kind of fact.
+    activity_days: int = Field(365, ge=1, le=3650)
     tombstone_days: int = Field(365, ge=1, le=3650)  # how long a forgetting is enforced against re-learning
+    # How long a forgetting can be undone; under a quarter of an hour, within which no dump may hold what is forgotten.
+    undo_minutes: int = Field(10, ge=0, le=14)
+    # What has expired is out of every read at once; a day later is soon enough to miss it, then it is deleted.
+    expired_hours: int = Field(24, ge=0, le=168)
 
     # Tools. Off: a page that the model opens is a way out for what it knows and a way in for what strangers wrote.
     fetch_page: bool = False
@@ -249,6 +262,10 @@ class Conf(BaseSettings):
     fetch_max_redirects: int = Field(5, ge=0, le=5)  # http to https, a new host, a language: three are common
 
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    # "json": one object a line, with a line for each request, for a log collector; people read "plain" more easily.
+    log_format: Literal["plain", "json"] = "plain"
+    # Lets a scraper read /metrics; without it only staff can, by their session or an API token of theirs.
+    metrics_token: SecretStr = Field(SecretStr(""), validation_alias=_named("METRICS_TOKEN"))
 
     @field_validator("database_url", "redis_url")
     @classmethod
@@ -296,6 +313,11 @@ class Conf(BaseSettings):
             [host for part in value.split(",") if (host := part.strip())] if isinstance(value, str) else value
         )
 
+    def with_values(self, values: Mapping[str, object]) -> Self:
+        """A copy with these values in place of its own, checked as at the start. Raises ``ValidationError``."""
+        own = {_argument(name): getattr(self, name) for name in type(self).model_fields}
+        return type(self)(_secrets_dir=None, **own | {_argument(name): value for name, value in values.items()})
+
     def for_model(self, name: str) -> ModelSettings:
         """The settings of the model called ``name`` by its provider, known here or not."""
         own = self.model_settings.get(name, ModelOverrides())
@@ -338,6 +360,20 @@ def unknown_variables(names: Iterable[str]) -> Iterator[str]:
             yield f"There is no setting {name}; it is ignored.{hint}"
 
 
+def bounds(field: str) -> tuple[float, float] | None:
+    """The least and the greatest value that the declaration allows; None for what has no range."""
+    declared = Conf.model_fields[field].metadata if field in Conf.model_fields else []
+    low = next((rule.ge for rule in declared if hasattr(rule, "ge")), None)
+    high = next((rule.le for rule in declared if hasattr(rule, "le")), None)
+    return None if low is None or high is None else (low, high)
+
+
+def _argument(field: str) -> str:
+    """By what the constructor knows it."""
+    alias = Conf.model_fields[field].validation_alias
+    return str(alias.choices[0]) if isinstance(alias, AliasChoices) else field
+
+
 def _variables(field: str) -> tuple[str, ...]:
     alias = Conf.model_fields[field].validation_alias
     if isinstance(alias, AliasChoices):
@@ -357,7 +393,5 @@ def _problems(error: ValidationError) -> Iterator[str]:
 
 def _bounds(field: str) -> str:
     """The range that the declaration gives, as " (1 to 256)"; nothing for what has none."""
-    declared = Conf.model_fields[field].metadata if field in Conf.model_fields else []
-    low = next((rule.ge for rule in declared if hasattr(rule, "ge")), None)
-    high = next((rule.le for rule in declared if hasattr(rule, "le")), None)
-    return "" if low is None or high is None else f" ({low:,} to {high:,})"
+    found = bounds(field)
+    return f" ({found[0]:,} to {found[1]:,})" if found else ""

@@ -19,6 +19,7 @@ AFTER_TURN = "memoryapp.lifecycle.tasks.after_turn"
 EXTRACT_CONVERSATION = "memoryapp.lifecycle.tasks.extract_conversation"
 SUMMARISE_NOW = "memoryapp.lifecycle.tasks.summarise_now"
 SUMMARISE_AGAIN = "memoryapp.lifecycle.tasks.summarise_again"
+REBUILD_SUMMARY = "memoryapp.lifecycle.tasks.rebuild_summary"
 
 
 def nudge(task_name: str, row_id: UUID, *, delay_s: float = 0) -> None:

@@ -92,7 +92,10 @@ def problem(status: int, *, code: str, detail: str, **extra: object) -> HttpResp
 
 
 def problem_of(error: MemoryAppError) -> HttpResponse:
-    return problem(error.http_status, code=error.code, detail=str(error), **error.details)
+    response = problem(error.http_status, code=error.code, detail=str(error), **error.details)
+    if "retry_after_s" in error.details:
+        response["Retry-After"] = str(error.details["retry_after_s"])
+    return response
 
 
 def idempotency_key(request: HttpRequest) -> str:

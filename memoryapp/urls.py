@@ -6,16 +6,19 @@ from django.views.generic import RedirectView
 
 from memoryapp import views
 from memoryapp.api import api
+from memoryapp.inspector.metrics import metrics
 
 urlpatterns = [
     path("healthz", views.healthz, name="healthz"),
     path("readyz", views.readyz, name="readyz"),
+    path("metrics", metrics, name="metrics"),
     path("favicon.ico", views.favicon, name="favicon"),
     # allauth's page for many addresses per account, which nobody has here.
     path("accounts/email/", RedirectView.as_view(pattern_name="accounts:settings")),
     path("accounts/", include("allauth.account.urls")),
     path("", include("memoryapp.accounts.urls")),
     path("memory/", include("memoryapp.inspector.urls")),
+    path("policies/", include("memoryapp.inspector.policy_urls")),
     path("api/v1/", api.urls),
     path("admin/", admin.site.urls),
     path("", include("chat.urls")),

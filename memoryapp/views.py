@@ -111,7 +111,10 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 def app_error(request: HttpRequest, error: MemoryAppError) -> HttpResponse:
     """The page, or for htmx the fragment, of a predictable refusal."""
-    return error_response(request, error.http_status, str(error))
+    response = error_response(request, error.http_status, str(error))
+    if "retry_after_s" in error.details:
+        response["Retry-After"] = str(error.details["retry_after_s"])
+    return response
 
 
 def error_response(request: HttpRequest, status: int, message: str, *, template: str = "") -> HttpResponse:

@@ -1,15 +1,25 @@
 """Fixtures for the whole suite; the servers behind it are started by ``tests/servers.py``."""
 
 from collections.abc import Generator
+from math import inf
 
 import pytest
 from django.db import connection
 from pytest_django.plugin import blocking_manager_key
 
+from memoryapp.tuning import queries as tuning
 from tests.chromium import chromium
 from tests.personas import alice, bob, carol
 
 __all__ = ["alice", "bob", "carol", "chromium"]
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_set_at_run_time() -> Generator[None, None, None]:
+    """What one test set is not the next one's, and no test counts the query that asks for it."""
+    tuning.remember({}, fresh_s=inf)
+    yield
+    tuning.forget_known()
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -75,7 +75,7 @@ def take_all(
             ("memory-facts", "/memory/facts/"),
             ("memory-conversations", "/memory/conversations/"),
             ("memory-runs", "/memory/runs/"),
-            ("memory-kinds", "/memory/kinds/"),
+            ("memory-kinds", "/policies/"),
             ("settings", "/settings/"),
             ("chats", "/conversations/"),
             ("chat-temporary", "/?temporary=1"),

@@ -14,11 +14,11 @@ from memoryapp.accounts.models import User
 ROOT = Path(__file__).parents[1]
 SOURCES = sorted(path for package in ("memoryapp", "chat") for path in (ROOT / package).rglob("*.py"))
 TIERS = ("scratchpad", "transcript", "longterm")
-OURS = ("accounts", "activity", "tooling", *TIERS, "context", "lifecycle")
+OURS = ("accounts", "activity", "tooling", "tuning", *TIERS, "context", "lifecycle")
 MODELS = [model for label in OURS for model in apps.get_app_config(label).get_models()]
 
 # Not about one person: the person themselves, and what an admin sets for everyone.
-WITHOUT_USER = {"User", "Kind", "KindChange", "McpServer"}
+WITHOUT_USER = {"User", "Kind", "KindChange", "McpServer", "Setting", "SettingChange"}
 # Unique without the user, each for a reason.
 UNIQUE_ALONE = {
     ("User", "username"): "it is the user",
@@ -28,6 +28,7 @@ UNIQUE_ALONE = {
     ("Kind", "slug"): "kinds are everyone's",
     ("Kind", "kind_one_per_subject"): "kinds are everyone's",
     ("McpServer", "slug"): "servers are everyone's",
+    ("Setting", "name"): "settings are everyone's",
     ("Run", "turn"): "a turn is one person's already, and has one run",
 }
 # What `__str__` may show: none of it is what somebody said.
@@ -63,15 +64,31 @@ WRITES = {"operations", "conversations", "branches", "summaries", "experiences",
 WRITES |= {"sources", "extraction"}
 # One use case each; what they have in common is in files that they alone use.
 WRITES |= {"feedback", "withdrawal", "kinds", "importing"}
-WRITES |= {"keys"}
+WRITES |= {"keys", "redaction", "deletions", "retention"}
+WRITES |= {"forgettings", "refusals", "lifetimes"}
+WRITES |= {"switches"}
+WRITES |= {"unsettling"}
+WRITES |= {"kind_changes", "kind_effects"}
+# Of the scratchpad: what its person does to a pad, and to the records.
+WRITES |= {"edits", "records"}
 OWN_FILES = {
+    "experience_queries",
+    "tombstones",
+    "tallies",
+    "checkups",
+    "ending",
     "neighbours",
     "reconciling",
     "restoring",
     "history",
+    "listing",
     "queries",
     "search",
     "timeline",
+    "figures",
+    "browsing",
+    "tree",
+    "record_ages",
     "models",
     *WRITES,
 }

@@ -10,25 +10,30 @@ from django.utils import timezone
 
 from memoryapp.accounts import operations as accounts
 from memoryapp.accounts.models import User
+from memoryapp.acting import Actor, acting_as
+from memoryapp.activity import operations as activity
+from memoryapp.context import exclusions, uses
 from memoryapp.lifecycle.models import LifecycleRun
 from memoryapp.lifecycle.operations import logged
 from memoryapp.llm.base import Usage
-from memoryapp.longterm import experiences
+from memoryapp.longterm import experiences, forgettings, refusals
 from memoryapp.longterm import operations as longterm
 from memoryapp.longterm.experiences import Lesson
 from memoryapp.longterm.models import Memory
 from memoryapp.longterm.operations import Candidate, Source
 from memoryapp.policies.trust import Origin
 from memoryapp.scratchpad import operations as scratchpad
-from memoryapp.scratchpad.models import Approval, Checkpoint, Grant, Run, Step
+from memoryapp.scratchpad.models import Approval, Checkpoint, Grant, PadEdit, Run, Step
 from memoryapp.scratchpad.operations import StepRecord
-from memoryapp.scratchpad.pad import Pad
+from memoryapp.scratchpad.pad import Op, Pad
 from memoryapp.tooling import operations as tooling
 from memoryapp.tooling.models import McpServer
 from memoryapp.transcript import claims, conversations, queries, summaries
 from memoryapp.transcript import operations as transcript
 from memoryapp.transcript.models import Message, Summary, Turn
 from memoryapp.transcript.summaries import NewSummary
+from memoryapp.tuning import operations as tuning
+from memoryapp.tuning.models import Setting, SettingChange
 from tests.snapshots import snapshot
 
 CONTENT = "marmalade"
@@ -47,6 +52,9 @@ class World:
     line_id: UUID
     tool_use_id: str
     server_id: UUID
+    user_id: UUID
+    message_id: UUID
+    forgetting_id: UUID
 
 
 def everything_of(user: User) -> World:
@@ -76,6 +84,11 @@ def everything_of(user: User) -> World:
         user.id, replace(_said(turn, f"Hated {CONTENT}"), quote="", source=None)
     ).memory
     longterm.forget(user.id, forgotten.id, now=now)
+    hidden = longterm.remember(
+        user.id, replace(_said(turn, f"Bought {CONTENT} in a shop"), quote="", source=None)
+    ).memory
+    forgetting = forgettings.forget(user.id, [hidden.id], now=now)
+    refusals.refuse(user.id, "session")
     run = Run.objects.get(turn=turn)
     user.refresh_from_db()  # the forgetting moved the memory epoch
     learned = experiences.record(
@@ -99,9 +112,23 @@ def everything_of(user: User) -> World:
         nonce="nonce",
         expires_at=now + timedelta(days=1),
     )
+    PadEdit.objects.create(
+        user=user, run=run, number=1, op=Op.ADD_FACT, target=CONTENT, text=CONTENT, applied_at=now
+    )
     Grant.objects.create(user=user, conversation_id=conversation.id, action="send_note")
     snapshot(turn, _recalled(memory), sections=[{"name": "system", "tokens": 5, "cached": True}])
     logged(LifecycleRun.Job.EMBEDDING, lambda: 1, user_id=user.id)
+    tuning.spend(user.id, Usage(input_tokens=10, output_tokens=5))
+    Setting.objects.get_or_create(
+        name="run_max_steps", defaults={"value": 20, "changed_at": now, "reason": "Long tasks."}
+    )
+    SettingChange.objects.create(
+        before={"run_max_steps": None}, after={"run_max_steps": 20}, changed_at=now, reason="Long tasks."
+    )
+    uses.note_looked_up(turn, [memory.id])
+    exclusions.exclude(turn, [memory.id])
+    with acting_as(Actor.PROGRAM, "laptop"):
+        activity.note_program_reads(user.id, [memory.id], now=now)
     token, _ = accounts.create_token(user, name="laptop", now=now)
     accounts.create_sign_in_link(user)
     server = McpServer.objects.create(
@@ -118,6 +145,9 @@ def everything_of(user: User) -> World:
         line.id,
         approval.tool_use_id,
         server.id,
+        user.id,
+        turn.messages.get(role=Message.Role.USER).id,
+        forgetting.id,
     )
 
 
@@ -170,7 +200,7 @@ def rows_of(user: User) -> dict[str, str]:
     found = {"user": serializers.serialize("json", User.objects.filter(id=user.id))}
     for model in apps.get_models():
         if any(field.name == "user" and field.related_model is User for field in model._meta.fields):
-            rows = model._default_manager.filter(user=user).order_by("pk")
+            rows = model._base_manager.filter(user=user).order_by("pk")
             found[model._meta.label] = serializers.serialize("json", rows)
     return found
 

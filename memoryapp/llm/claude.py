@@ -24,6 +24,7 @@ _BACKOFF = 8.0
 _LONGEST_BACKOFF_S = 32.0
 # A provider that just failed to tell its limits is asked again after this long, not before every turn.
 _LIMITS_RETRY_S = 60.0
+_UNTOLD = ModelLimits(0, 0)
 
 
 class ClaudeModel:
@@ -36,12 +37,20 @@ class ClaudeModel:
 
     name = "claude"
 
-    def __init__(self, conf: Conf, *, jitter: Callable[[], float] = random.random) -> None:
+    def __init__(
+        self,
+        conf: Conf,
+        *,
+        jitter: Callable[[], float] = random.random,
+        configured: Callable[[], Conf] | None = None,
+    ) -> None:
+        """``configured``: what is configured for all models at this moment, if that can differ from ``conf``."""
         self._conf = conf
+        self._configured = configured or (lambda: conf)
         self._jitter = jitter
         self._lock = threading.Lock()
         self._shared_api: MessagesApi | None = None
-        self._limits: dict[str, tuple[ModelLimits, float]] = {}
+        self._told: dict[str, tuple[ModelLimits, float]] = {}
 
     def stream(
         self, request: ModelRequest, cancellation: Cancellation, *, failed_attempts: int = 0
@@ -77,30 +86,25 @@ class ClaudeModel:
         own = self._conf.for_model(model)
         if own.window_tokens and own.max_output_tokens:
             return ModelLimits(own.window_tokens, own.max_output_tokens)
-        told = self._told_limits(model)
+        told, conf = self._told_limits(model), self._configured()
         return ModelLimits(
-            window_tokens=own.window_tokens or told.window_tokens,
-            max_output_tokens=own.max_output_tokens or told.max_output_tokens,
+            window_tokens=own.window_tokens or told.window_tokens or conf.window_tokens,
+            max_output_tokens=own.max_output_tokens or told.max_output_tokens or conf.max_output_tokens,
         )
 
     def _told_limits(self, model: str) -> ModelLimits:
-        known, until = self._limits.get(model, (None, 0.0))
+        """Zeros for what the provider does not say."""
+        known, until = self._told.get(model, (None, 0.0))
         if known is not None and time.monotonic() < until:
             return known
         try:
             limits, until = self._api().limits(model), float("inf")
         except (ModelNotFound, RequestRejected):
-            limits, until = (
-                self._configured_limits(),
-                float("inf"),
-            )  # a server without that endpoint never answers it
+            limits, until = _UNTOLD, float("inf")  # a server without that endpoint never answers it
         except ModelError:
-            limits, until = self._configured_limits(), time.monotonic() + _LIMITS_RETRY_S
-        self._limits[model] = (limits, until)
+            limits, until = _UNTOLD, time.monotonic() + _LIMITS_RETRY_S
+        self._told[model] = (limits, until)
         return limits
-
-    def _configured_limits(self) -> ModelLimits:
-        return ModelLimits(self._conf.window_tokens, self._conf.max_output_tokens)
 
     def _wait_s(self, error: ModelError, attempt: int) -> float | None:
         """How long to wait before the next attempt, or None when this was the last."""

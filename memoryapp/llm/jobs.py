@@ -1,6 +1,5 @@
 """A reply of the cheap model that nobody reads as it is written: for summaries, titles, lessons, what to remember."""
 
-from memoryapp.conf import get_conf
 from memoryapp.llm.base import (
     Cancellation,
     Completed,
@@ -11,6 +10,7 @@ from memoryapp.llm.base import (
     Text,
     ToolDefinition,
 )
+from memoryapp.llm.configured import configured
 from memoryapp.llm.errors import Overloaded
 from memoryapp.llm.registry import get_chat_model
 
@@ -31,7 +31,7 @@ def whole_reply(
     Raises ``ModelError``; also where the provider asks for more than a short wait.
     """
     request = ModelRequest(
-        model=get_conf().cheap_model,
+        model=configured().cheap_model,
         system=system,
         messages=(ModelMessage("user", (Text(told),)),),
         tools=tools,

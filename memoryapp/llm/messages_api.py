@@ -57,7 +57,6 @@ class MessagesApi:
         base_url = (conf.anthropic_base_url or _DEFAULT_BASE_URL).rstrip("/").removesuffix("/v1")
         self._address = _without_credentials(base_url)
         self._quick_timeout_s = min(_QUICK_TIMEOUT_S, conf.model_timeout_s)
-        self._fallback = ModelLimits(conf.window_tokens, conf.max_output_tokens)
         self._client = anthropic.Anthropic(
             api_key=conf.anthropic_api_key.get_secret_value().strip() or _PLACEHOLDER_KEY,
             base_url=base_url,
@@ -85,12 +84,12 @@ class MessagesApi:
             return self._client.messages.count_tokens(**params, timeout=self._quick_timeout_s).input_tokens
 
     def limits(self, model: str) -> ModelLimits:
-        """What the provider says of ``model``; configuration fills what it leaves out."""
+        """What the provider says of ``model``; zeros for what it leaves out."""
         with self._failures_named(model):
             info = self._client.models.retrieve(model, timeout=self._quick_timeout_s)
         return ModelLimits(
-            window_tokens=info.max_input_tokens or self._fallback.window_tokens,
-            max_output_tokens=info.max_tokens or self._fallback.max_output_tokens,
+            window_tokens=info.max_input_tokens or 0,
+            max_output_tokens=info.max_tokens or 0,
         )
 
     @contextmanager

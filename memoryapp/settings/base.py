@@ -21,6 +21,7 @@ INSTALLED_APPS = [
     "memoryapp.accounts",
     "memoryapp.activity",
     "memoryapp.tooling",
+    "memoryapp.tuning",
     "memoryapp.scratchpad",
     "memoryapp.transcript",
     "memoryapp.longterm",
@@ -46,6 +47,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "memoryapp.requests.RequestLogMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -186,10 +188,21 @@ NINJA_PAGINATION_MAX_LIMIT = 200
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"plain": {"format": "{levelname} {name}: {message}", "style": "{"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
+    "formatters": {
+        "plain": {"format": "{levelname} {name}: {message}", "style": "{"},
+        "json": {
+            "()": "pythonjsonlogger.json.JsonFormatter",
+            "fmt": "{levelname}{name}{message}",
+            "style": "{",
+            "rename_fields": {"levelname": "level", "name": "logger"},
+            "timestamp": "at",
+        },
+    },
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": CONF.log_format}},
     "root": {"handlers": ["console"], "level": CONF.log_level},
     "loggers": {
+        # A line for each request: for collectors; on a terminal it would bury what matters.
+        "memoryapp.requests": {"level": "INFO" if CONF.log_format == "json" else "WARNING"},
         "django.server": {"propagate": True},
         # A refused host or a 404 is not worth a line with a traceback.
         "django.security.DisallowedHost": {"level": "CRITICAL"},

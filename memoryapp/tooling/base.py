@@ -6,7 +6,7 @@ A package offers a ``Tool``, or a function without arguments that returns severa
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Self
@@ -43,7 +43,8 @@ class ToolContext:
     ``idempotency_key`` is the same when a call is made again after a crash. ``cancellation`` is set when the user
     stops the run or the time is up: a tool that takes long should end then. ``heard``: the user's messages in the
     prompt, newest first. ``taint``: the weakest origin in the prompt. ``hears_strangers``: tools that others describe
-    are offered, so that what is not the user's own may be theirs.
+    are offered, so that what is not the user's own may be theirs. ``without``: ids of what the user wants this reply to
+    be made without.
     """
 
     user_id: UUID
@@ -57,6 +58,7 @@ class ToolContext:
     heard: Sequence[Heard] = ()
     taint: Origin = Origin.USER_TYPED
     may_search_others: bool = True
+    without: Collection[UUID] = frozenset()
     hears_strangers: bool = False
     remembered_so_far: int = 0
 
@@ -72,7 +74,8 @@ class ToolOutput:
     ``content``: for the model, JSON or plain text. ``origin``: the trust of ``content``; a tool that is marked
     ``untrusted_output`` cannot raise it. ``facts``: (key, value) pairs worth a line on the scratchpad. ``done``: what
     was done in a few words; the call itself when there is neither. ``event``: shown to the person in the chat.
-    ``plan``: the to-do list and the open questions from now on.
+    ``plan``: the to-do list and the open questions from now on. ``given``: ids of the memories and experiences that
+    ``content`` tells of, which the person is shown as what the reply was given.
     """
 
     content: str
@@ -81,6 +84,7 @@ class ToolOutput:
     done: str = ""
     event: Mapping[str, Any] | None = None  # JSON, with a "type"
     plan: tuple[Sequence[str], Sequence[str]] | None = None
+    given: Sequence[UUID] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,14 @@ from memoryapp.api import api
 UNSAFE = {"POST", "PUT", "PATCH", "DELETE"}
 # What each operation that reads a body accepts, by operation name. A new one must be added here.
 BODIES: dict[str, object] = {
+    "edit_scratchpad": {"op": "add_todo", "text": "Ask"},
     "create_conversation": {},
     "change_conversation": {"title": "Taken over"},
     "post_turn": {"text": "Hello"},
     "decide_approval": {"approve": True},
     "edit_turn": {"text": "Taken over"},
+    "restore_turns": {"deletion_id": "00000000-0000-7000-8000-000000000000"},
+    "change_message": {"text": "Taken over"},
     "add_pin": {"turn_id": "00000000-0000-7000-8000-000000000000", "text": "marmalade"},
     "summarise": {},
     "switch_server": {"is_on": True},

@@ -15,6 +15,7 @@ SOME_IDS = dict.fromkeys(
         "tool_use_id",
         "memory_id",
         "line_id",
+        "message_id",
         "experience_id",
         "server_id",
         "slug",

@@ -23,6 +23,8 @@ def test_a_conversation_begins_empty_with_memory_on(api, alice):
         "use_memory": True,
         "save_memory": True,
         "turns": 0,
+        "retention_days": None,
+        "kept_until": None,
         "created_at": body["created_at"],
         "updated_at": body["updated_at"],
     }

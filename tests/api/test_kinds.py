@@ -1,8 +1,11 @@
 """Kinds over REST: read by everyone, changed by staff."""
 
-import pytest
+from datetime import timedelta
 
-from memoryapp.longterm.models import Kind, Memory
+import pytest
+from django.utils import timezone
+
+from memoryapp.longterm.models import Kind, KindChange, Memory
 from tests.api.requests import assert_problem, send
 
 FOR_STAFF = [
@@ -84,3 +87,31 @@ def test_a_kind_is_added_used_and_deleted_only_when_unused(staff_api):
     send(staff_api, "DELETE", f"/memories/{cat['id']}")
     assert send(staff_api, "DELETE", "/kinds/pet").status_code == 204
     assert_problem(send(staff_api, "DELETE", "/kinds/pet"), 404)
+
+
+def test_a_change_can_wait_for_its_day(staff_api):
+    later = (timezone.now() + timedelta(days=3)).replace(microsecond=0)
+
+    changed = send(
+        staff_api,
+        "PATCH",
+        "/kinds/event",
+        {"ttl_days": 30, "rationale": "A month.", "applies_at": later.isoformat()},
+    )
+
+    assert changed.json()["ttl_days"] == 180
+    change = KindChange.objects.get()
+    assert (change.applies_at, change.after) == (later, {"ttl_days": 30, "rationale": "A month."})
+    assert change.changed_by.username == "alice"
+    assert_problem(send(staff_api, "PATCH", "/kinds/event", {"ttl_days": 9}), 409, "kind_change_to_come")
+
+
+@pytest.mark.parametrize(
+    "applies_at", ["2001-01-01T00:00:00Z", "2999-01-01T00:00:00Z", "2027-01-01T00:00:00"]
+)
+def test_a_day_that_has_passed_is_too_far_or_has_no_offset_is_refused(staff_api, applies_at):
+    body = {"ttl_days": 30, "applies_at": applies_at}
+
+    assert_problem(send(staff_api, "PATCH", "/kinds/event", body), 422)
+
+    assert Kind.objects.get(slug="event").ttl_days == 180

@@ -6,12 +6,12 @@ from uuid import uuid4
 import pytest
 from django.utils import timezone
 
-from memoryapp.longterm import operations
+from memoryapp.longterm import forgettings, operations, refusals
 from memoryapp.longterm.models import Memory
 from memoryapp.longterm.operations import Candidate
 from memoryapp.policies.trust import Origin
 from tests.api.requests import assert_problem, send
-from tests.longterm.saying import message, remember_from
+from tests.longterm.saying import candidate, message, remember_from
 from tests.world import everything_of
 
 TEA = {"statement": "Drinks green tea", "key": "drink.favourite"}
@@ -449,3 +449,76 @@ def test_the_list_of_a_moment_has_what_was_known_then_in_the_words_of_then(api, 
 @pytest.mark.parametrize("moment", ["yesterday", "2026-03-01T12:00:00", "2026-13-01T00:00:00Z"])
 def test_a_moment_needs_a_date_and_a_zone(api, moment):
     assert_problem(send(api, "GET", f"/memories?as_of={moment}"), 422)
+
+
+TOMORROW = (timezone.now() + timedelta(days=1)).replace(microsecond=0)
+
+
+def change(api, memory, **changes):
+    version = f'"{memory["version"]}"'
+    return send(api, "PATCH", f"/memories/{memory['id']}", changes, If_Match=version)
+
+
+def test_how_long_it_lives_is_changed_without_a_new_version(api, memory):
+    kept = change(api, memory, is_kept=True).json()
+    dated = change(api, memory, expires_at=TOMORROW.isoformat()).json()
+    as_its_kind = change(api, memory, expires_at=None).json()
+
+    assert (kept["is_kept"], kept["expires_at"]) == (True, None)
+    assert (dated["is_kept"], dated["expires_at"]) == (False, TOMORROW.isoformat().replace("+00:00", "Z"))
+    assert (as_its_kind["is_kept"], as_its_kind["expires_at"]) == (False, memory["expires_at"])
+    assert {body["version"] for body in (kept, dated, as_its_kind)} == {1}
+
+
+def test_it_is_affirmed_so_that_its_lifetime_starts_again(api, memory):
+    Memory.objects.update(affirmed_at=timezone.now() - timedelta(days=20))
+
+    assert change(api, memory, affirm=True).json()["expires_at"] == memory["expires_at"]
+
+
+def test_words_and_lifetime_are_changed_in_one_request(api, memory):
+    changed = change(api, memory, statement="Drinks white tea", is_kept=True).json()
+
+    assert (changed["statement"], changed["is_kept"], changed["version"]) == ("Drinks white tea", True, 2)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"expires_at": "2020-01-01T00:00:00Z"},
+        {"expires_at": "2999-01-01T00:00:00Z"},
+        {"expires_at": "2030-01-01T00:00:00"},
+        {"expires_at": TOMORROW.isoformat(), "is_kept": True},
+        {"is_kept": "perhaps"},
+    ],
+    ids=str,
+)
+def test_a_lifetime_that_cannot_be_is_refused_with_all_that_came_with_it(api, memory, wrong):
+    assert_problem(change(api, memory, statement="Drinks white tea", **wrong), 422)
+
+    assert listed(api) == ["Drinks green tea"]
+
+
+def test_a_lifetime_of_an_older_version_and_of_anothers_memory_is_refused(api, bob, memory):
+    others = operations.remember(bob.id, candidate("Drinks coffee")).memory
+
+    assert_problem(change(api, {**memory, "version": 7}, is_kept=True), 412, "stale_version")
+    assert_problem(change(api, {"id": others.id, "version": 1}, is_kept=True), 404, "not_found")
+
+
+def test_what_its_person_does_not_want_remembered_is_409(api, alice):
+    refusals.refuse(alice.id, "preference")
+    assert_problem(remember(api), 409, "kind_refused")
+
+    refusals.allow(alice.id, "preference")
+    type(alice).objects.update(save_memory=False)
+    assert_problem(remember(api), 409, "saving_paused")
+
+
+def test_what_is_being_forgotten_is_not_there(api, alice, memory):
+    forgettings.forget(alice.id, [memory["id"]], now=timezone.now())
+
+    assert listed(api, "?status=any") == []
+    for path in (f"/memories/{memory['id']}", f"/memories/{memory['id']}/versions"):
+        assert_problem(send(api, "GET", path), 404, "not_found")
+    assert_problem(send(api, "DELETE", f"/memories/{memory['id']}"), 404, "not_found")

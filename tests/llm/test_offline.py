@@ -713,7 +713,7 @@ def test_limits_may_be_set_for_one_name(monkeypatch):
     settings = (
         '{"offline": {"window_tokens": 4000, "max_output_tokens": 300}, "big": {"max_output_tokens": 9000}}'
     )
-    monkeypatch.setattr("memoryapp.llm.offline.model.get_conf", lambda: Conf(model_settings=settings))
+    monkeypatch.setattr("memoryapp.llm.offline.model.configured", lambda: Conf(model_settings=settings))
 
     assert MODEL.limits("offline") == ModelLimits(4_000, 300)
     assert MODEL.limits("big").max_output_tokens == MODEL.limits("other").max_output_tokens

@@ -7,7 +7,6 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 
-from memoryapp.conf import get_conf
 from memoryapp.llm.base import (
     Block,
     Cancellation,
@@ -22,6 +21,7 @@ from memoryapp.llm.base import (
     ToolUseStarted,
     Usage,
 )
+from memoryapp.llm.configured import configured
 from memoryapp.llm.errors import Cancelled, ContextTooLong
 from memoryapp.llm.offline.prompt import read_prompt
 from memoryapp.llm.offline.responder import PlannedCall, respond
@@ -69,7 +69,7 @@ class OfflineModel:
 
     def limits(self, model: str) -> ModelLimits:
         """As configured; it never writes more than it does, whatever is set for ``model``."""
-        conf = get_conf()
+        conf = configured()
         own = conf.for_model(model)
         return ModelLimits(
             window_tokens=own.window_tokens or conf.window_tokens,

@@ -1,0 +1,51 @@
+"""Every page of a running installation that can be reached from its navigation, one for each route."""
+
+import re
+from collections import deque
+from urllib.parse import urlsplit
+
+from django.urls import Resolver404, resolve
+from playwright.sync_api import APIRequestContext
+
+ENTRANCES = ("/", "/memory/", "/policies/", "/conversations/", "/settings/")
+# What is no page of ours: Django's admin, programs' routes, files, ways out, and streams.
+ELSEWHERE = re.compile(
+    r"^/(admin|api|static|accounts/logout|sign-in|healthz|readyz)\b|/(stream|events|progress|live)$"
+)
+LINK = re.compile(r'href="([^"#]+)')
+
+
+def pages(request: APIRequestContext) -> dict[str, str]:
+    """Name of the route → the first address of it that answers with a page."""
+    found: dict[str, str] = {}
+    waiting, seen = deque(ENTRANCES), set(ENTRANCES)
+    while waiting:
+        address = waiting.popleft()
+        route = _route(address)
+        if route is None or route in found:
+            continue
+        response = request.get(address)
+        if not response.ok or "text/html" not in response.headers.get("content-type", ""):
+            continue
+        found[route] = address
+        for link in LINK.findall(response.text()):
+            path = _path(link.replace("&amp;", "&"), base=address)
+            if path and path not in seen:
+                seen.add(path)
+                waiting.append(path)
+    return found
+
+
+def _path(link: str, *, base: str) -> str:
+    """Empty for what leads elsewhere. A query counts where it stands alone: a list's filters are one page."""
+    parts = urlsplit(link)
+    if parts.scheme or parts.netloc or ELSEWHERE.search(parts.path):
+        return ""
+    return parts.path or urlsplit(base).path
+
+
+def _route(address: str) -> str | None:
+    try:
+        return resolve(urlsplit(address).path).view_name
+    except Resolver404:
+        return None
