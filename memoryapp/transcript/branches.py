@@ -31,7 +31,8 @@ def ask_anew(
 
     Returns (sibling, whether it is new). What followed the turn stays on its own branch. The same words were said when
     they first were: what has been forgotten or replaced since is not said again. The same key again returns the same
-    sibling. ``also``: in the same transaction, what else there is to keep of it. Raises what ``post_turn`` raises, ``ReplyInProgressError``, ``NotShownError``.
+    sibling. ``also``: in the same transaction, what else there is to keep of it. Raises what ``post_turn`` raises,
+    ``ReplyInProgressError``, ``NotShownError``.
     """
     turn = queries.get_turn(user.id, turn_id)
     asked = queries.user_message(turn)

@@ -39,9 +39,9 @@ def live_turns() -> dict[str, int]:
 
 def oldest_queued_at() -> datetime | None:
     """Since when the turn waits that has waited longest for a worker."""
-    oldest: datetime | None = Turn.everything.filter(status=Turn.Status.QUEUED).aggregate(at=Min("created_at"))[
-        "at"
-    ]
+    oldest: datetime | None = Turn.everything.filter(status=Turn.Status.QUEUED).aggregate(
+        at=Min("created_at")
+    )["at"]
     return oldest
 
 

@@ -491,7 +491,7 @@ def test_words_and_lifetime_are_changed_in_one_request(api, memory):
         {"expires_at": TOMORROW.isoformat(), "is_kept": True},
         {"is_kept": "perhaps"},
     ],
-    ids=str,
+    ids=lambda wrong: " ".join(str(value)[:4] for value in wrong.values()),
 )
 def test_a_lifetime_that_cannot_be_is_refused_with_all_that_came_with_it(api, memory, wrong):
     assert_problem(change(api, memory, statement="Drinks white tea", **wrong), 422)

@@ -59,7 +59,7 @@ def boat(alice) -> Memory:
         {"usage": "used"},
         {"expires_before": NOW + 400 * DAY},
     ],
-    ids=str,
+    ids=" and ".join,
 )
 def test_one_of_two_is_found(alice, bob, figs, boat, filters):
     remember(bob, "I like figs", kind="preference")
@@ -75,7 +75,7 @@ def test_one_of_two_is_found(alice, bob, figs, boat, filters):
         {"usage": "never"},
         {"channel": "api"},
     ],
-    ids=str,
+    ids=" and ".join,
 )
 def test_or_the_other(alice, figs, boat, filters):
     assert found(alice, **filters) == ["I own a boat"]

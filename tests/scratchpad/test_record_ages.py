@@ -42,7 +42,9 @@ def test_a_longer_lifetime_keeps_what_would_go(runs):
 
 
 @pytest.mark.parametrize(
-    "kept", [{"is_kept": True}, {"kept_until": timezone.now() + timedelta(days=60)}], ids=str
+    "kept",
+    [{"is_kept": True}, {"kept_until": timezone.now() + timedelta(days=60)}],
+    ids=["for ever", "for 60 days"],
 )
 def test_what_its_person_keeps_is_not_counted(runs, kept):
     Run.objects.filter(id=runs[0].id).update(**kept)

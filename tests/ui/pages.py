@@ -90,6 +90,7 @@ def request(path="/", **cookies):
     made = RequestFactory().get(path)
     made.resolver_match = resolve(path)
     made.user = User(username="alice")
+    made.session = {}
     made.COOKIES.update(cookies)
     return made
 

@@ -7,7 +7,7 @@ import pytest
 from django.urls import reverse
 from playwright.sync_api import expect
 
-from memoryapp.inspector.run_presentation import PadRow, RunHead, RunPage, StepRow, StepText
+from memoryapp.inspector.run_presentation import RunHead, RunPage, StepRow, StepText
 from tests.ui.pages import render
 from tests.ui.stand_in import StandIn
 
@@ -123,6 +123,7 @@ def context(*, steps, is_live=True):
             url=PAGE,
             conversation_title="Lisbon",
             has_own_title=True,
+            conversation_id=UUID(int=1),
             conversation_url="/memory/conversations/1/",
         ),
         seen=str(steps),
@@ -137,11 +138,10 @@ def context(*, steps, is_live=True):
         limits=(),
         timeline=None,
         steps=[step(number) for number in range(1, steps + 1)],
-        pad=PadRow((), (), (), (), ()),
         approvals=(),
         checkpoints=(),
     )
-    return {"run": run, "calls": [], "chosen_call": 0, "chat_url": "/c/1/"}
+    return {"run": run, "calls": [], "chosen_call": 0, "chat_url": "/c/1/", "is_watched": is_live}
 
 
 def step(number):
