@@ -15,6 +15,7 @@ from memoryapp.longterm.models import (
     Kind,
     KindChange,
     KindRefusal,
+    LifetimeChange,
     Memory,
     MemorySource,
     MemoryVersion,
@@ -190,4 +191,11 @@ class KindChangeAdmin(RecordAdmin):
         "undone_at",
         "undone_by",
     )
+    readonly_fields = fields
+
+
+@admin.register(LifetimeChange)
+class LifetimeChangeAdmin(RecordAdmin):
+    list_display = ("id", "user", "made_at")
+    fields = ("user", "made_at", "before")
     readonly_fields = fields

@@ -241,6 +241,7 @@ def change_memory(
             kind=body.kind,
             key=body.key,
             confidence=body.confidence,
+            channel=Memory.Channel.API,
         )
         version = memory.version
     if wish:

@@ -61,8 +61,12 @@ def is_set_aside(memory: Memory) -> bool:
 
 
 def _is_said_already(memory: Memory, verdict: Verdict, turn_id: UUID | None) -> bool:
+    """Not when the opposite was said since: then the word acts again."""
+    is_former = memory.status == Memory.Status.SUPERSEDED
     if verdict == Verdict.WRONG and is_set_aside(memory):
         return True
+    if (verdict == Verdict.WRONG and not is_former) or (verdict == Verdict.CONFIRMED and is_former):
+        return False
     said = Feedback.objects.filter(user_id=memory.user_id, memory=memory, verdict=verdict.value, turn=turn_id)
     return turn_id is not None and said.exists()
 

@@ -86,7 +86,10 @@ def note_done(user_id: UUID, verb: Verb, ids: Sequence[UUID], *, detail: str = "
 
 
 def note_word(memory: Memory, verdict: Verdict, *, before: float, turn_id: UUID | None = None) -> None:
-    """``before``: how sure it was."""
+    """``before``: how sure it was. The same word about the same reply is one row, of when it was said last."""
+    if turn_id:
+        said = Feedback.objects.filter(user_id=memory.user_id, memory=memory, verdict=verdict.value)
+        said.filter(turn=turn_id).delete()
     Feedback.objects.create(
         user_id=memory.user_id,
         memory=memory,

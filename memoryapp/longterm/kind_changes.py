@@ -12,7 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 
 from memoryapp.errors import InvalidInputError, MemoryAppError, NotFoundError
 from memoryapp.longterm import kind_effects, kinds
@@ -187,6 +187,25 @@ def undo(change_id: UUID, *, by: UUID | None, now: datetime) -> KindChange:
         made.undone_at, made.undone_by_id = now, by
         made.save(update_fields=["undone_at", "undone_by"])
     return made
+
+
+def lifetime_is_settled(subject: Kind.Subject) -> bool:
+    """Whether no lifetime of a kind of this subject was changed so lately that what it ended can be brought back."""
+    grace = timedelta(hours=tuning.conf().expired_hours)
+    return not kind_effects.changed_lately(grace).filter(subject=subject).exists()
+
+
+def run_lifetime_in_force() -> KindChange | None:
+    """The change that gave records of runs their lifetime, unless it was taken back; None when nobody changed it."""
+    moved = KindChange.objects.filter(
+        applied_at__isnull=False, after__has_key="ttl_days", kind__subject=Kind.Subject.RUN
+    )
+    return moved.filter(undone_at=None).order_by("-applied_at", "-id").first()
+
+
+def note_records_deleted(change: KindChange, rows: int) -> None:
+    """The sweep deleted records of runs that would still be there without this change."""
+    KindChange.objects.filter(id=change.id).update(deleted_rows=F("deleted_rows") + rows)
 
 
 def _apply_one(change_id: UUID, *, now: datetime) -> bool:

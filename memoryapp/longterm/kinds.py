@@ -1,6 +1,6 @@
 """Kinds as staff add, look at and delete them; how one is changed is in ``kind_changes``."""
 
-from typing import Any
+from typing import Any, Final
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
@@ -10,6 +10,9 @@ from memoryapp.errors import InvalidInputError, MemoryAppError, NotFoundError
 from memoryapp.longterm import kind_effects
 from memoryapp.longterm.kind_effects import Fading
 from memoryapp.longterm.models import Kind, Memory
+from memoryapp.policies import reasons
+
+RATIONALE_MAX_CHARS: Final = 300  # as its column
 
 
 class KindInUseError(MemoryAppError):
@@ -72,3 +75,7 @@ def validate(kind: Kind) -> None:
     except ValidationError as error:
         problems = [f"{field}: {' '.join(said)}" for field, said in error.message_dict.items()]
         raise InvalidInputError(" ".join(problems).replace("__all__: ", "")) from error
+    try:
+        reasons.cleaned(kind.rationale, max_chars=RATIONALE_MAX_CHARS)
+    except reasons.ReasonMissingError as error:
+        raise InvalidInputError(f"rationale: {error}") from error

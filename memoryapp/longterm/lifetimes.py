@@ -1,12 +1,14 @@
 """How long memories live by their person's own word, and what else is done to many of them at once.
 
 Each is one transaction and says how many it changed; ids of others, and of what is forgotten or not in use, are simply
-not there. What has expired is out of reach of all but ``bring_back_expired``.
+not there. What has expired is out of reach of all but ``bring_back_expired``. With an ``undo_id``, ``undo`` gives back
+for a while what was before.
 """
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from typing import Final
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
@@ -15,11 +17,28 @@ from django.db.models.functions import Greatest
 from django.utils import timezone
 
 from memoryapp.activity.models import Verb
-from memoryapp.errors import InvalidInputError, MemoryAppError
+from memoryapp.errors import InvalidInputError, MemoryAppError, NotFoundError
 from memoryapp.longterm import forgettings, history, operations, queries
-from memoryapp.longterm.models import MAX_DAYS, Forgetting, Memory, MemoryQuerySet, MemoryVersion
+from memoryapp.longterm.models import (
+    MAX_DAYS,
+    Forgetting,
+    LifetimeChange,
+    Memory,
+    MemoryQuerySet,
+    MemoryVersion,
+)
 from memoryapp.nudges import EMBED_MEMORIES, nudge
 from memoryapp.policies import dates
+
+UNDO_FOR: Final = timedelta(hours=1)  # a page that stood open over a coffee still has its button
+BATCH: Final = 500  # rows in one statement
+
+
+class LifetimesGoneError(MemoryAppError):
+    """None of the memories whose lifetimes were changed is there any more."""
+
+    code = "lifetimes_gone"
+    http_status = 409
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,44 +51,48 @@ class Wish:
     has_no_end: bool = False
 
 
-def extend(user_id: UUID, ids: Collection[UUID], *, now: datetime) -> int:
+def extend(user_id: UUID, ids: Collection[UUID], *, now: datetime, undo_id: UUID | None = None) -> int:
     """Affirm them: the lifetime of their kind starts again. A date of its own and "for ever" stay as they are."""
     with transaction.atomic(durable=True):
         history.lock_person(user_id)
         found = _ids(_in_use(user_id, ids))
+        _keep_before(user_id, found, undo_id)
         _rows(user_id, found).update(affirmed_at=Greatest("affirmed_at", now))
         history.note_done(user_id, Verb.LIFETIME, found, detail="starts again")
     return len(found)
 
 
-def keep(user_id: UUID, ids: Collection[UUID]) -> int:
+def keep(user_id: UUID, ids: Collection[UUID], *, undo_id: UUID | None = None) -> int:
     """For ever: until their person says otherwise."""
     with transaction.atomic(durable=True):
         history.lock_person(user_id)
         found = _ids(_in_use(user_id, ids).exclude(is_kept=True, expires_at=None))
+        _keep_before(user_id, found, undo_id)
         _rows(user_id, found).update(is_kept=True, expires_at=None)
         history.note_done(user_id, Verb.LIFETIME, found, detail="kept for ever")
     return len(found)
 
 
-def follow_kind(user_id: UUID, ids: Collection[UUID]) -> int:
+def follow_kind(user_id: UUID, ids: Collection[UUID], *, undo_id: UUID | None = None) -> int:
     """Back to the rule of their kinds, from when they were last affirmed: one that is older than its kind allows
     expires at once."""
     with transaction.atomic(durable=True):
         history.lock_person(user_id)
         found = _ids(_in_use(user_id, ids).exclude(is_kept=False, expires_at=None))
+        _keep_before(user_id, found, undo_id)
         _rows(user_id, found).update(is_kept=False, expires_at=None)
         history.note_done(user_id, Verb.LIFETIME, found, detail="as its kind")
     return len(found)
 
 
-def end_at(user_id: UUID, ids: Collection[UUID], *, at: date) -> int:
+def end_at(user_id: UUID, ids: Collection[UUID], *, at: date, undo_id: UUID | None = None) -> int:
     """A day: they expire when it ends in their person's zone; or a moment. Raises InvalidInputError for one that is
     over."""
     with transaction.atomic(durable=True):
         person = history.lock_person(user_id)
         moment = end_of(at, time_zone=person.time_zone, now=timezone.now())
         found = _ids(_in_use(user_id, ids).exclude(is_kept=False, expires_at=moment))
+        _keep_before(user_id, found, undo_id)
         _rows(user_id, found).update(is_kept=False, expires_at=moment)
         history.note_done(user_id, Verb.LIFETIME, found, detail="until a date")
     return len(found)
@@ -93,7 +116,9 @@ def let_go(user_id: UUID, ids: Collection[UUID], *, now: datetime) -> Forgetting
     return forgettings.forget(user_id, ids, now=now)
 
 
-def bring_back_expired(user_id: UUID, ids: Collection[UUID], *, now: datetime) -> int:
+def bring_back_expired(
+    user_id: UUID, ids: Collection[UUID], *, now: datetime, undo_id: UUID | None = None
+) -> int:
     """What has expired and is not deleted yet is affirmed; a date of its own that is over counts no more.
 
     What was said again or has a new value under its key is deleted already; one whose question a newer memory answers
@@ -104,9 +129,40 @@ def bring_back_expired(user_id: UUID, ids: Collection[UUID], *, now: datetime) -
         expired = queries.memories(user_id, status="expired").filter(id__in=list(ids))
         answers = Memory.objects.for_user(user_id).live().filter(slot=OuterRef("slot")).exclude(slot="")
         found = _ids(expired.exclude(Exists(answers.filter(recorded_at__gt=OuterRef("affirmed_at")))))
+        _keep_before(user_id, found, undo_id)
         _rows(user_id, found).update(affirmed_at=Greatest("affirmed_at", now), expires_at=None)
         history.note_done(user_id, Verb.BROUGHT_BACK, found, detail="after it expired")
     return len(found)
+
+
+def undo_until(user_id: UUID, change_id: UUID) -> datetime | None:
+    """Up to when the change that was given this ``undo_id`` can be undone; None when it changed nothing."""
+    made = LifetimeChange.objects.filter(user_id=user_id, id=change_id).first()
+    return made.made_at + UNDO_FOR if made else None
+
+
+def undo(user_id: UUID, change_id: UUID, *, now: datetime) -> int:
+    """Give every memory of a change its lifetime before, to the moment, also what has expired by it; how many.
+
+    What was forgotten or deleted since stays so. Raises NotFoundError, LifetimesGoneError.
+    """
+    with transaction.atomic(durable=True):
+        history.lock_person(user_id)
+        made = LifetimeChange.objects.filter(user_id=user_id, id=change_id).first()
+        if made is None or made.made_at + UNDO_FOR <= now:
+            raise NotFoundError("This can be undone no longer.")
+        before = {UUID(row["id"]): row for row in made.before}
+        rows = list(_rows(user_id, list(before)).order_by("id").select_for_update(of=("self",)).only("id"))
+        if not rows:
+            raise LifetimesGoneError("Nothing was changed back: it is not there any more.")
+        for memory in rows:
+            was = before[memory.id]
+            memory.is_kept, memory.affirmed_at = was["is_kept"], datetime.fromisoformat(was["affirmed_at"])
+            memory.expires_at = datetime.fromisoformat(was["expires_at"]) if was["expires_at"] else None
+        Memory.objects.bulk_update(rows, ["is_kept", "expires_at", "affirmed_at"], batch_size=BATCH)
+        history.note_done(user_id, Verb.LIFETIME, [memory.id for memory in rows], detail="as before")
+        made.delete()
+    return len(rows)
 
 
 def change_kind(user_id: UUID, ids: Collection[UUID], *, kind: str, now: datetime) -> int:
@@ -167,6 +223,24 @@ def give(user_id: UUID, memory_id: UUID, wish: Wish, *, version: int, now: datet
         memory.save(update_fields=["expires_at", "is_kept", "affirmed_at"])
         history.note_done(user_id, Verb.LIFETIME, [memory_id])
     return queries.get_memory(user_id, memory_id)
+
+
+def _keep_before(user_id: UUID, ids: Sequence[UUID], undo_id: UUID | None) -> None:
+    """What decides their lifetimes now, for an undo; what nobody can undo any more goes."""
+    LifetimeChange.objects.filter(user_id=user_id, made_at__lte=timezone.now() - UNDO_FOR).delete()
+    if undo_id is None or not ids:
+        return
+    values = _rows(user_id, ids).values_list("id", "is_kept", "expires_at", "affirmed_at")
+    before = [
+        {
+            "id": str(memory_id),
+            "is_kept": is_kept,
+            "expires_at": expires_at.isoformat() if expires_at else None,
+            "affirmed_at": affirmed_at.isoformat(),
+        }
+        for memory_id, is_kept, expires_at, affirmed_at in values
+    ]
+    LifetimeChange.objects.create(id=undo_id, user_id=user_id, made_at=timezone.now(), before=before)
 
 
 def _is_confirmed(user_id: UUID, memory_id: UUID, *, version: int, now: datetime) -> bool:

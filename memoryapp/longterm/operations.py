@@ -126,13 +126,15 @@ def edit(
     kind: str | None = None,
     key: str | None = None,
     confidence: float | None = None,
+    channel: Memory.Channel = Memory.Channel.INSPECTOR,
 ) -> Memory:
     """A person's correction, as a new version; it also affirms the memory, so that its lifetime starts again.
 
     New words are as sure as what a person says, unless ``confidence`` is given or the memory still waits: correcting is
     not confirming. They take the place of live memories that they do not fit, but for those beside which the old words
     stood already. A key that only the old words gave goes with them. Raises StaleVersionError when ``version`` is not
-    the current one, InvalidInputError for what cannot be kept.
+    the current one, InvalidInputError for what cannot be kept, and what ``refusals.check_edit`` raises: ``channel`` is
+    by what way the correction comes.
     """
     if confidence is not None and not 0 <= confidence <= 1:
         raise InvalidInputError("Confidence lies between 0 and 1.")
@@ -144,6 +146,7 @@ def edit(
                     "This is not in use any more. Correct what replaced it, or bring this back first."
                 )
             text = clean_statement(memory.statement if statement is None else statement)
+            refusals.check_edit(memory, statement=text, kind=kind, channel=channel)
             is_corrected = text != memory.statement and memory.status == Memory.Status.ACTIVE
             before = memory.confidence
             beside = {row.id for row in neighbours.around(memory).rivals} if is_corrected else set()

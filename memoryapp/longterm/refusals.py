@@ -55,12 +55,33 @@ def refused(user_id: UUID) -> set[str]:
 
 def check(person: User, candidate: Candidate) -> None:
     """Within the caller's transaction, which holds the person's lock. Raises SavingPausedError, KindRefusedError."""
-    if not person.save_memory and candidate.channel not in BY_HAND:
+    _check_saving(person, candidate.channel)
+    _check_kind(person, candidate.kind)
+
+
+def check_edit(memory: Memory, *, statement: str, kind: str | None, channel: str) -> None:
+    """``check``, when a memory gets other words or another kind; with them it is a new one to whoever refuses those.
+
+    By hand, what is kept of a refused kind can still be corrected.
+    """
+    is_moved = kind not in {None, memory.kind.slug}
+    if not is_moved and statement == memory.statement:
+        return
+    _check_saving(memory.user, channel)
+    if is_moved or channel not in BY_HAND:
+        _check_kind(memory.user, kind or memory.kind.slug)
+
+
+def _check_saving(person: User, channel: str) -> None:
+    if not person.save_memory and channel not in BY_HAND:
         raise SavingPausedError("Saving to memory is paused. Its person can resume it on the Memory page.")
-    refusal = KindRefusal.objects.filter(user_id=person.id, kind__slug=candidate.kind)
+
+
+def _check_kind(person: User, kind: str) -> None:
+    refusal = KindRefusal.objects.filter(user_id=person.id, kind__slug=kind)
     label = refusal.values_list("kind__label", flat=True).first()
     if label is not None:
         raise KindRefusedError(
             f"Nothing of the kind “{label}” is to be remembered. Its person can allow it on the Memory page.",
-            kind=candidate.kind,
+            kind=kind,
         )

@@ -1,5 +1,6 @@
 """Counts of one person's memories, and what happened to them since a moment: for the overview."""
 
+from collections import Counter
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from uuid import UUID
@@ -8,8 +9,17 @@ from zoneinfo import ZoneInfo
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 from django.db.models.functions import Now, TruncWeek
 
-from memoryapp.longterm.models import Memory, MemoryQuerySet, MemoryVersion
-from memoryapp.longterm.queries import WAITING
+from memoryapp.longterm.models import Kind, Memory, MemoryQuerySet, MemoryVersion
+from memoryapp.longterm.queries import WAITING, statement_kinds
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Facts in use. ``by_kind``: in the order of the kinds, without those that have none. ``growth``: Monday → how many
+    of them there were at the end of that week; the last is this week."""
+
+    by_kind: list[tuple[Kind, int]]
+    growth: list[tuple[date, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,28 +37,36 @@ class WaitingSource:
         return f"{self.channel}.{self.conversation_id}" if self.conversation_id else self.channel
 
 
-def growth(user_id: UUID, *, now: datetime, time_zone: str, weeks: int) -> list[tuple[date, int]]:
-    """Monday → how many of the facts that are live now there were at the end of that week; the last is this week."""
+def standing(user_id: UUID, *, now: datetime, time_zone: str, weeks: int) -> Standing:
+    """Both figures in one reading of the person's rows."""
     zone = ZoneInfo(time_zone)
     rows = Memory.objects.for_user(user_id).live().order_by()
-    weekly = rows.annotate(week=TruncWeek("recorded_at", tzinfo=zone)).values_list("week")
-    learned = {start.date(): n for start, n in weekly.annotate(n=Count("id")).values_list("week", "n")}
+    weekly = rows.annotate(week=TruncWeek("recorded_at", tzinfo=zone)).values_list("kind", "week")
+    by_kind, by_week = Counter[int](), Counter[date]()
+    for kind_id, start, n in weekly.annotate(n=Count("id")).values_list("kind", "week", "n"):
+        by_kind[kind_id] += n
+        by_week[start.date()] += n
     today = now.astimezone(zone).date()
     this_week = today - timedelta(days=today.weekday())
     mondays = [this_week - timedelta(weeks=back) for back in range(weeks - 1, -1, -1)]
-    return [(monday, sum(n for start, n in learned.items() if start <= monday)) for monday in mondays]
+    return Standing(
+        by_kind=[(kind, by_kind[kind.pk]) for kind in statement_kinds() if kind.pk in by_kind],
+        growth=[(monday, sum(n for start, n in by_week.items() if start <= monday)) for monday in mondays],
+    )
 
 
 def expiring_count(user_id: UUID, *, now: datetime, days: int) -> int:
     """How many in-use facts end within these days; asked for every page, of the rows that can end at all."""
     ending = Memory.objects.for_user(user_id).filter(status=Memory.Status.ACTIVE, is_kept=False)
     ending = ending.exclude(expires_at=None, kind__ttl_days=None).with_expiry()
-    return ending.filter(Q(fades_at__gt=Now(), fades_at__lt=now + timedelta(days=days))).count()
+    # First what most rows are not.
+    return ending.filter(Q(fades_at__lt=now + timedelta(days=days)) & Q(fades_at__gt=Now())).count()
 
 
 def learned_since(user_id: UUID, since: datetime) -> MemoryQuerySet:
     """Live facts that are new since, newest first; not what their person wrote on the memory page."""
-    replaced = Memory.objects.filter(superseded_by=OuterRef("pk"), superseded_at__gt=since)
+    former = Memory.objects.for_user(user_id).filter(status=Memory.Status.SUPERSEDED)
+    replaced = former.filter(superseded_by=OuterRef("pk"), superseded_at__gt=since)
     return (
         Memory.objects.for_user(user_id)
         .live()
@@ -73,7 +91,8 @@ def replaced_since(user_id: UUID, since: datetime) -> QuerySet[Memory]:
         .with_expiry()
         .select_related("kind", "superseded_by__kind")
         .defer("embedding", "terms", "superseded_by__embedding", "superseded_by__terms")
-        .filter(~Exists(by_hand), superseded_at__gt=since, superseded_by__status=Memory.Status.ACTIVE)
+        .filter(status=Memory.Status.SUPERSEDED, superseded_at__gt=since)  # expects memory_list
+        .filter(~Exists(by_hand), superseded_by__status=Memory.Status.ACTIVE)
         .filter(superseded_by__forgetting=None)
         .exclude(superseded_by__channel=Memory.Channel.INSPECTOR)
         .order_by("-superseded_at", "-id")
@@ -86,7 +105,7 @@ def expired_since(user_id: UUID, since: datetime) -> MemoryQuerySet:
         Memory.objects.for_user(user_id)
         .with_expiry()
         .select_related("kind")
-        .filter(Q(fades_at__gt=since, fades_at__lte=Now()), status=Memory.Status.ACTIVE)
+        .filter(Q(fades_at__lte=Now()) & Q(fades_at__gt=since), status=Memory.Status.ACTIVE)
         .defer("embedding", "terms")
         .order_by(F("fades_at").desc(), "-id")
     )

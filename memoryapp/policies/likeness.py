@@ -9,7 +9,7 @@ tense, a negation, any other word, and the order of words within a phrase, which
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 from memoryapp.policies.languages import language_of
@@ -117,20 +117,20 @@ def _words(statement: str) -> Iterator[Word]:
     text = _user_as_i(_expanded(statement))
     chunks = text.split()
     for position, chunk in enumerate(chunks):
-        is_name = _is_name(chunks, position)
+        is_name, is_owner = _is_name(chunks, position), bool(_OWNER.search(chunk))
         for word in normalise(chunk).split():
-            for read in _read(word, is_name=is_name, negations=negations):
-                yield replace(read, is_owner=bool(_OWNER.search(chunk)))
+            yield from _read(word, is_name=is_name, is_owner=is_owner, negations=negations)
 
 
-def _read(word: str, *, is_name: bool, negations: frozenset[str]) -> Iterator[Word]:
+def _read(word: str, *, is_name: bool, is_owner: bool, negations: frozenset[str]) -> Iterator[Word]:
     if _HAN.search(word):
-        yield from (Word(part, part, is_negation=part == "not") for part in _han_words(word))
+        for part in _han_words(word):
+            yield Word(part, part, is_negation=part == "not", is_owner=is_owner)
         return
     for part in _BARE_CONTRACTIONS.get(word, word).split():
         is_negation = part in negations and not is_name  # a sister called Mai, a cat called Nie
         text = _NUMBER_WORDS.get(part, part if is_name else _SPELLINGS.get(part, part))
-        yield Word(text, text if is_name else stem(text), is_name, is_negation)
+        yield Word(text, text if is_name else stem(text), is_name, is_negation, is_owner)
 
 
 def _in_their_places(words: Iterable[Word]) -> Iterator[Word]:
@@ -142,7 +142,7 @@ def _in_their_places(words: Iterable[Word]) -> Iterator[Word]:
         is_participle = helper in _BE and word.text.endswith("ing")
         is_verb = not word.is_name and (is_participle or helper in _DO)
         root = _without_participle(word.text) if is_verb and is_participle else word.stem
-        yield replace(word, stem=root, is_determined=is_determined, is_verb=is_verb)
+        yield Word(word.text, root, word.is_name, word.is_negation, word.is_owner, is_determined, is_verb)
         if not (word.is_negation or word.text in _EMPHASIS or word.text in _FILLER - _BE - _DO):
             helper = word.text
         is_determined |= word.is_owner or word.text in _DETERMINERS or word.text[0].isdigit()

@@ -51,6 +51,8 @@ def normalise(statement: str) -> str:
     10⁵ is not 105, "I don't" is not "I do", "C" is not "C#", blood type A- is not A+, and a vowel sign makes another
     word. Idempotent.
     """
+    if statement.isascii() and statement.isalnum():
+        return statement.lower()  # most words of most statements: nothing else is done to them below
     text, folded = statement, _folded(statement)
     while folded != text:  # what was joined may compose, and what composed may fold again (UAX #15)
         text, folded = folded, _folded(folded)

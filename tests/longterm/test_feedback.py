@@ -98,6 +98,18 @@ def test_saying_wrong_twice_is_saying_it_once(alice):
     assert Feedback.objects.count() == 1
 
 
+def test_a_word_about_a_reply_acts_again_after_the_opposite_was_said(alice):
+    memory, turn = remember(alice, "I live in Lisbon").memory, post(alice, "Hello")
+
+    for verdict, in_use in ((Verdict.WRONG, []), (Verdict.CONFIRMED, ["I live in Lisbon"])) * 2:
+        say(alice, memory, verdict, turn_id=turn.id)
+
+        assert live(alice) == in_use
+        newest = Feedback.objects.order_by("-created_at", "-id").first()
+        assert newest.verdict == verdict
+    assert Feedback.objects.count() == 2
+
+
 def test_confirming_affirms_and_makes_surer(alice):
     memory = remember(alice, "I live in Lisbon", said_at=NOW - 9 * DAY, origin=Origin.MODEL_INFERRED).memory
 

@@ -4,6 +4,8 @@ from datetime import timedelta
 from uuid import uuid4
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from memoryapp.activity.models import Entry
@@ -167,6 +169,21 @@ class TestUndoing:
         assert (undone.memories, undone.kept_away) == (1, 1)
         assert live(alice) == sorted(["I like figs", again])
         assert not Memory.everything.exclude(forgetting=None).exists()
+
+    def test_whose_place_is_taken_is_asked_once_and_not_once_for_every_row(self, alice):
+        act = forget(alice, remember(alice, "I like figs").memory)
+
+        with CaptureQueriesContext(connection) as captured:
+            undo(alice, act)
+
+        (asked,) = [
+            query["sql"] for query in captured if '"digest" IN (SELECT' in query["sql"].split("DELETE")[0]
+        ]
+        with connection.cursor() as cursor:
+            cursor.execute("EXPLAIN " + asked)
+            plan = "\n".join(line for (line,) in cursor.fetchall())
+
+        assert plan.count("(hashed SubPlan") == 3
 
     def test_what_stays_away_is_not_learned_from_old_text_either(self, alice):
         city = remember(alice, "I live in Porto", key="city", said_at=NOW - DAY).memory

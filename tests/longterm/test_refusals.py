@@ -91,3 +91,44 @@ def test_a_correction_of_what_is_known_is_not_new(alice):
     longterm.edit(alice.id, memory.id, version=1, now=NOW, statement="I moved to Porto")
 
     assert live(alice) == ["I moved to Porto"]
+
+
+BY_PROGRAM = Memory.Channel.API
+
+
+def test_while_saving_is_paused_a_program_cannot_say_other_words_in_place_of_what_is_kept(alice):
+    memory = remember(alice, "I like figs", kind="preference").memory
+    type(alice).objects.filter(id=alice.id).update(save_memory=False)
+
+    for other in ({"statement": "I moved to Porto"}, {"kind": "event"}):
+        with pytest.raises(SavingPausedError):
+            longterm.edit(alice.id, memory.id, version=1, now=NOW, channel=BY_PROGRAM, **other)
+    longterm.edit(alice.id, memory.id, version=1, now=NOW, channel=BY_PROGRAM, confidence=0.5)
+    longterm.edit(alice.id, memory.id, version=2, now=NOW, statement="I like dates")
+
+    assert live(alice) == ["I like dates"]
+
+
+def test_a_program_cannot_bring_a_refused_kind_in_by_a_correction(alice):
+    kept = remember(alice, "I moved house").memory
+    other = remember(alice, "I like figs", kind="preference").memory
+    refusals.refuse(alice.id, "event")
+
+    with pytest.raises(KindRefusedError):
+        longterm.edit(alice.id, other.id, version=1, now=NOW, channel=BY_PROGRAM, kind="event")
+    with pytest.raises(KindRefusedError):
+        longterm.edit(alice.id, kept.id, version=1, now=NOW, channel=BY_PROGRAM, statement="I moved away")
+
+    assert sorted(live(alice)) == ["I like figs", "I moved house"]
+
+
+def test_by_hand_what_is_kept_of_a_refused_kind_is_corrected_and_nothing_is_moved_to_it(alice):
+    kept = remember(alice, "I moved house").memory
+    other = remember(alice, "I like figs", kind="preference").memory
+    refusals.refuse(alice.id, "event")
+
+    longterm.edit(alice.id, kept.id, version=1, now=NOW, statement="I moved away")
+    with pytest.raises(KindRefusedError):
+        longterm.edit(alice.id, other.id, version=1, now=NOW, kind="event")
+
+    assert sorted(live(alice)) == ["I like figs", "I moved away"]

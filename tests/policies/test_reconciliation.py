@@ -23,6 +23,11 @@ def test_normalising_twice_changes_nothing(text):
     assert normalise(normalise(text)) == normalise(text)
 
 
+@given(st.from_regex(r"[A-Za-z0-9]+", fullmatch=True))
+def test_a_plain_word_alone_is_what_it_is_in_a_sentence(word):
+    assert normalise(word) == normalise(f"{word} é").split()[0]
+
+
 @given(texts)
 def test_case_and_surrounding_punctuation_do_not_matter(text):
     assert normalise(f"  {text.upper().lower()} !!") == normalise(text.upper().lower())
