@@ -1,6 +1,6 @@
 """What was done to what is remembered about a person, and who read it: ids and numbers, never what anything says."""
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from django.conf import settings
 from django.db import models
@@ -27,7 +27,7 @@ class Verb(models.TextChoices):
     BROUGHT_BACK = "brought_back", "Brought back"
     LIFETIME = "lifetime", "Lifetime changed"
     FORGOT = "forgot", "Forgot"
-    RESTORED = "restored", "Undid a forgetting"
+    RESTORED = "restored", "Restored"
     EXPIRED = "expired", "Expired"
     DELETED = "deleted", "Deleted"
     REDACTED = "redacted", "Redacted"
@@ -35,6 +35,10 @@ class Verb(models.TextChoices):
     EXPORTED = "exported", "Exported"
     SWITCHED = "switched", "Switched"
     OPENED = "opened", "Opened with a reason"
+
+
+# The detail of an entry about turns: it counts these, not conversations.
+EXCHANGES: Final = "exchanges"
 
 
 class Entry(models.Model):
@@ -65,6 +69,22 @@ class Entry(models.Model):
 
     def __str__(self) -> str:
         return f"activity {self.id}"
+
+
+class Opening(models.Model):
+    """That an admin has this person's memory open. Kept here and not in a session, so that what was closed stays closed
+    whatever a slow request of the same browser writes back."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    admin = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    reason = models.CharField(max_length=300)  # the admin's words, which the person reads in their activity
+    opened_at = models.DateTimeField()
+    until = models.DateTimeField()
+    closed_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return f"opening {self.id}"
 
 
 class Reading(models.Model):

@@ -9,7 +9,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from memoryapp.acting import Actor, current
-from memoryapp.activity.models import Entry, Reading, Tier, Verb
+from memoryapp.activity.models import Entry, Opening, Reading, Tier, Verb
 
 NOTE_READINGS = """
 INSERT INTO activity_reading (id, user_id, memory_id, reader, reader_name, day, times, last_at)
@@ -44,6 +44,27 @@ def note(
         rows=rows,
         detail=detail[:300],
     )
+
+
+def backdate(user_id: UUID, subject_id: UUID, *, to: datetime, since: datetime) -> None:
+    """What was noted about a row from ``since`` on counts as noted at ``to``."""
+    Entry.objects.filter(user_id=user_id, subject_id=subject_id, recorded_at__gte=since).update(
+        recorded_at=to
+    )
+
+
+def open_memory(user_id: UUID, *, admin_id: UUID, reason: str, now: datetime, until: datetime) -> Opening:
+    """To this admin; noted with it as done by whoever acts, so that none is ever open without its person being told."""
+    with transaction.atomic(durable=True):
+        note(user_id, Verb.OPENED, tier=Tier.ACCOUNT, detail=reason)
+        return Opening.objects.create(
+            user_id=user_id, admin_id=admin_id, reason=reason, opened_at=now, until=until
+        )
+
+
+def close_memory(opening_id: UUID, *, admin_id: UUID, now: datetime) -> None:
+    """For good. Once more changes nothing."""
+    Opening.objects.filter(id=opening_id, admin_id=admin_id, closed_at=None).update(closed_at=now)
 
 
 def note_readings(user_id: UUID, memory_ids: Iterable[UUID], *, now: datetime) -> None:
@@ -109,5 +130,6 @@ def drop_old(*, older_than_days: int) -> int:
     with transaction.atomic(durable=True):
         before = timezone.now() - timedelta(days=older_than_days)
         Reading.objects.filter(day__lt=before.date()).delete()
+        Opening.objects.filter(until__lt=before).delete()
         deleted, _ = Entry.objects.filter(recorded_at__lt=before).delete()
     return deleted

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.db.models import QuerySet, Sum
 
-from memoryapp.activity.models import Entry, Reading
+from memoryapp.activity.models import Entry, Opening, Reading
 
 ORDER = ("-recorded_at", "-id")
 
@@ -44,6 +44,12 @@ def entries(
 
 def entries_about(user_id: UUID, subject_id: UUID) -> QuerySet[Entry]:
     return entries(user_id).filter(subject_id=subject_id).order_by(*ORDER)
+
+
+def open_to(admin_id: UUID, opening_id: UUID, *, now: datetime) -> Opening | None:
+    """The opening, with its person, while it holds; None for that of another admin."""
+    rows = Opening.objects.select_related("user").filter(closed_at=None, until__gt=now)
+    return rows.filter(id=opening_id, admin_id=admin_id).first()
 
 
 def readings_of(user_id: UUID, memory_id: UUID) -> QuerySet[Reading]:

@@ -12,6 +12,7 @@ from memoryapp.accounts.models import User
 from memoryapp.conf import get_conf
 from memoryapp.errors import InvalidInputError, MemoryAppError, NotFoundError
 from memoryapp.llm.base import Usage
+from memoryapp.policies import reasons
 from memoryapp.tuning import queries
 from memoryapp.tuning.knobs import PAIR, TUNABLE, Value, shown
 from memoryapp.tuning.models import Setting, SettingChange
@@ -41,10 +42,6 @@ class SettingsRefusedError(InvalidInputError):
     def __init__(self, problems: Mapping[str, str]) -> None:
         super().__init__("Nothing was changed: some values cannot be.", problems=dict(problems))
         self.problems = dict(problems)
-
-
-class ReasonMissingError(InvalidInputError):
-    code = "reason_missing"
 
 
 class ChangeNotUndoableError(MemoryAppError):
@@ -80,10 +77,7 @@ def check(values: Mapping[str, Value], *, seen: Mapping[str, Value]) -> dict[str
 
 def clean_reason(reason: str) -> str:
     """Raises ``ReasonMissingError``."""
-    reason = reason.strip()
-    if not reason or len(reason) > REASON_MAX_CHARS:
-        raise ReasonMissingError(f"Say why, in at most {REASON_MAX_CHARS} characters.")
-    return reason
+    return reasons.cleaned(reason, max_chars=REASON_MAX_CHARS)
 
 
 def change(

@@ -9,6 +9,7 @@ from memoryapp.conf import Conf, get_conf
 from memoryapp.errors import InvalidInputError
 from memoryapp.llm.configured import configured
 from memoryapp.llm.registry import chat_limits
+from memoryapp.policies.reasons import ReasonMissingError
 from memoryapp.tuning import operations, queries
 from memoryapp.tuning.knobs import KNOBS, TUNABLE, parse, shown
 from memoryapp.tuning.models import Setting, SettingChange
@@ -73,9 +74,9 @@ def test_a_pair_that_holds_together_is_set_together(carol):
         set_to(carol, compaction_wait_share=0.7)
 
 
-@pytest.mark.parametrize("reason", ["", "  ", "x" * 301])
+@pytest.mark.parametrize("reason", ["", "  ", "\u200b\u200b\u200b", "\u202egnirts", "ok", "x" * 301])
 def test_a_change_needs_a_reason(carol, reason):
-    with pytest.raises(operations.ReasonMissingError):
+    with pytest.raises(ReasonMissingError):
         operations.change({"run_max_steps": 5}, by=carol, reason=reason, now=NOW, seen={})
 
     assert not Setting.objects.exists()
