@@ -282,6 +282,8 @@ def empty_idle(user_id: UUID, run_ids: Iterable[UUID], *, forgotten: Iterable[st
     runs = Run.objects.filter(user_id=user_id, id__in=list(run_ids), status=Run.Status.RUNNING)
     # First the locks, then a look at the turns: a worker has claimed its turn before it takes up the run.
     locked = list(runs.order_by("id").select_for_update(no_key=True).values_list("id", flat=True))
+    if not locked:  # as mostly: patterns of a thousand texts need not be made
+        return []
     idle = Run.objects.filter(id__in=locked, turn__status__in=("queued", "waiting"))
     idle.filter(queries.holding(forgotten, "goal")).update(goal="")
     PadEdit.objects.filter(user_id=user_id, run__in=idle).delete()
