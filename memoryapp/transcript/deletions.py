@@ -12,14 +12,13 @@ from itertools import groupby
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import F
-from django.db.models.expressions import CombinedExpression
+from django.db.models import F, Func, Q, UUIDField, Value
 from django.db.models.functions import Now
 from uuid6 import uuid7
 
 from memoryapp.accounts import operations as accounts
 from memoryapp.activity import operations as activity
-from memoryapp.activity.models import Tier, Verb
+from memoryapp.activity.models import EXCHANGES, Tier, Verb
 from memoryapp.errors import NotFoundError
 from memoryapp.nudges import REBUILD_SUMMARY, nudge
 from memoryapp.transcript import branches, queries, redaction, tree
@@ -54,16 +53,15 @@ def delete_turns(user_id: UUID, turn_id: UUID, *, following: bool, now: datetime
         shown = Turn.objects.filter(conversation=turn.conversation_id, is_current=True)
         taken = shown.filter(seq__gte=turn.seq).count() if following else 1
         deletion_id = uuid7()
+        until = now + timedelta(minutes=tuning.conf().undo_minutes)
         Turn.objects.filter(id__in=_with_versions(turn, following=following)).update(
-            deleted_at=Now(), deletion_id=deletion_id
+            deleted_at=Now(), deletion_id=deletion_id, undo_until=until
         )
         _end_with_a_turn(turn.conversation_id)
         _leave_out_of_summaries(turn, deletion_id)
         _words_are_others(turn)
-        activity.note(user_id, Verb.DELETED, tier=Tier.TRANSCRIPT, subject_id=turn.id, rows=taken)
-    return Deletion(
-        deletion_id, turn.conversation_id, taken, now + timedelta(minutes=tuning.conf().undo_minutes)
-    )
+        _note(Verb.DELETED, turn, exchanges=taken)
+    return Deletion(deletion_id, turn.conversation_id, taken, until)
 
 
 def undo_deletion(user_id: UUID, deletion_id: UUID) -> Conversation:
@@ -75,7 +73,7 @@ def undo_deletion(user_id: UUID, deletion_id: UUID) -> Conversation:
         user_id=user_id,
         deletion_id=deletion_id,
         conversation__deleted_at=None,
-        deleted_at__gt=_final_before(),
+        undo_until__gt=Now(),
     )
     first = rows.order_by("seq", *queries.LAST_SHOWN).first()
     if first is None:
@@ -86,21 +84,28 @@ def undo_deletion(user_id: UUID, deletion_id: UUID) -> Conversation:
         root = roots.last()
         if root is None:
             raise NotFoundError("These messages are gone for good.")
-        count = rows.update(deleted_at=None, deletion_id=None)
+        exchanges = rows.values("seq").distinct().count()
+        rows.update(deleted_at=None, deletion_id=None, undo_until=None)
         _show_again(root)
         _bring_summaries_back(root, deletion_id)
         _words_are_others(root)
-        activity.note(user_id, Verb.RESTORED, tier=Tier.TRANSCRIPT, subject_id=root.id, rows=count)
+        _note(Verb.RESTORED, root, exchanges=exchanges)
     return queries.get_conversation(user_id, root.conversation_id)
 
 
 def delete_turns_for_good() -> int:
     """Those that can no longer be brought back, with all that hangs on them; how many."""
-    due = Turn.everything.filter(deletion_id__isnull=False, deleted_at__lte=_final_before())
+    due = Turn.everything.filter(deletion_id__isnull=False, undo_until__lte=Now())
     found = due.order_by("conversation_id", "id").values_list("conversation_id", "id")[:SWEPT_AT_ONCE]
     by_conversation = groupby(list(found), key=lambda row: row[0])
     return sum(
         _finish(conversation_id, [id_ for _, id_ in rows]) for conversation_id, rows in by_conversation
+    )
+
+
+def _note(verb: Verb, turn: Turn, *, exchanges: int) -> None:
+    activity.note(
+        turn.user_id, verb, tier=Tier.TRANSCRIPT, subject_id=turn.id, rows=exchanges, detail=EXCHANGES
     )
 
 
@@ -137,20 +142,31 @@ def _end_with_a_turn(conversation_id: UUID) -> None:
 
 def _leave_out_of_summaries(turn: Turn, deletion_id: UUID) -> None:
     was_used = queries.current_summary(turn.user_id, turn.conversation_id)
+    # With those that another deletion has put aside: undoing that one must not bring this turn's words back.
     made_of_it = Summary.objects.filter(
-        user_id=turn.user_id, conversation=turn.conversation_id, last_seq__gte=turn.seq, is_stale=False
+        Q(is_stale=False) | ~Q(deletion_ids=[]),
+        user_id=turn.user_id,
+        conversation=turn.conversation_id,
+        last_seq__gte=turn.seq,
     )
-    made_of_it.update(is_stale=True, deletion_id=deletion_id)
+    made_of_it.update(is_stale=True, deletion_ids=_deletions("array_append", deletion_id))
     if was_used and was_used.last_seq >= turn.seq:
         nudge(REBUILD_SUMMARY, turn.conversation_id)
 
 
 def _bring_summaries_back(root: Turn, deletion_id: UUID) -> None:
-    """Versions made without the turns do not stand for them; those made with them do again."""
+    """Versions made without the turns do not stand for them; those made with them do again, unless they were made of
+    what is still deleted, too."""
     versions = Summary.objects.filter(user_id=root.user_id, conversation=root.conversation_id)
-    made_without = versions.filter(last_seq__gte=root.seq, is_stale=False)
-    made_without.update(is_stale=True)
-    versions.filter(deletion_id=deletion_id).update(is_stale=False, deletion_id=None)
+    made_with = versions.filter(deletion_ids__contains=[deletion_id])
+    made_without = versions.filter(last_seq__gte=root.seq).exclude(id__in=made_with.values("id"))
+    made_without.update(is_stale=True, text="", deletion_ids=[])
+    versions.filter(deletion_ids=[deletion_id]).update(is_stale=False, deletion_ids=[])
+    made_with.update(deletion_ids=_deletions("array_remove", deletion_id))
+
+
+def _deletions(function: str, deletion_id: UUID) -> Func:
+    return Func(F("deletion_ids"), Value(deletion_id, output_field=UUIDField()), function=function)
 
 
 def _words_are_others(turn: Turn) -> None:
@@ -181,8 +197,8 @@ def _finish(conversation_id: UUID, turn_ids: Collection[UUID]) -> int:
         # What was brought back meanwhile stays.
         due = list(Turn.everything.filter(id__in=turn_ids, deletion_id__isnull=False).order_by("-seq", "id"))
         parents = tree.parents_of_all(held.user_id, held.id)
-        deletions = {turn.deletion_id for turn in due}
-        Summary.objects.filter(user_id=held.user_id, deletion_id__in=deletions).delete()
+        deletions = list({turn.deletion_id for turn in due})
+        Summary.objects.filter(user_id=held.user_id, deletion_ids__overlap=deletions).delete()
         _delete_rows(turn for turn in due if turn.id not in parents)
         for turn in due:
             if turn.id in parents:
@@ -214,8 +230,3 @@ def _leave_a_place(turn: Turn) -> None:
     Summary.objects.filter(last_turn=turn).update(last_turn=bare)
     Turn.everything.filter(id=turn.id).delete()
     Turn.everything.filter(id=bare.id).update(is_current=turn.is_current, created_at=turn.created_at)
-
-
-def _final_before() -> CombinedExpression:
-    """What was deleted before that moment is final, by the database's clock."""
-    return Now() - timedelta(minutes=tuning.conf().undo_minutes)

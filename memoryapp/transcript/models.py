@@ -3,6 +3,7 @@
 from typing import ClassVar
 
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.search import SearchVectorField
 from django.db import models
@@ -141,6 +142,8 @@ class Turn(models.Model):
     deleted_at = models.DateTimeField(null=True, blank=True)
     # What was deleted together comes back together; None once that is no longer possible.
     deletion_id = models.UUIDField(null=True, blank=True)
+    # As its person was told: a change of the setting meanwhile does not move it.
+    undo_until = models.DateTimeField(null=True, blank=True)
 
     objects = KeptTurns()
     # With deleted ones: for the shape of the tree, for undoing a deletion and for finishing it.
@@ -192,7 +195,7 @@ class Turn(models.Model):
             ),
             # The sweep and the undoing of a deletion: few rows, whatever the table's size.
             models.Index(
-                fields=["deletion_id", "deleted_at"],
+                fields=["deletion_id", "undo_until"],
                 condition=Q(deletion_id__isnull=False),
                 name="turn_deleted",
             ),
@@ -317,8 +320,8 @@ class Summary(models.Model):
     output_tokens = models.PositiveIntegerField(default=0)
     # Made from something that was forgotten since: unused until rebuilt.
     is_stale = models.BooleanField(default=False)
-    # Made from turns of that deletion: usable again if it is undone, gone with them if not.
-    deletion_id = models.UUIDField(null=True, blank=True)
+    # Made from turns of these deletions: usable again when all are undone, gone with the first that is final.
+    deletion_ids = ArrayField(models.UUIDField(), default=list, blank=True)
     # The weakest origin in what it was made from.
     taint = models.CharField(max_length=16, choices=ORIGINS, default=Origin.USER_TYPED)
     created_at = models.DateTimeField(auto_now_add=True)

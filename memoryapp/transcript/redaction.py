@@ -1,12 +1,13 @@
 """Changing what was said: other words in place of a message, or a mark in place of some.
 
-From the commit on, the words before are kept nowhere in the transcript: not in the message or its other versions, not
-in its key, the title, kept lines or summaries. Summaries made from them are stale and are made anew; other rooms drop
-what they hold of them (``redacting``). What was remembered from a message stays until that is forgotten.
+From the commit on, the words before are kept nowhere in the transcript: not in the message, its other versions or its
+copies in other chats, not in its key, the title, kept lines or summaries. Summaries made from them are stale and are
+made anew; other rooms drop what they hold of them (``redacting``). What was remembered from a message stays until that
+is forgotten, without the words in its quote.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
@@ -27,6 +28,7 @@ from memoryapp.transcript.models import Conversation, Message, PinnedLine, Summa
 from memoryapp.transcript.operations import clean_message, clean_title, title_from
 
 MARK: Final = "[▇ redacted]"
+_COPIED: Final = re.compile(r"(?: \(copy\))+$")  # as the title of a copied conversation ends
 
 # Sent with ``gone`` inside the transaction: what other rooms hold of the words goes with them, or neither.
 redacting = Signal()
@@ -38,30 +40,39 @@ class NotInMessageError(InvalidInputError):
     code = "not_in_message"
 
 
+Rewrite = Callable[[str], str]
+
+
 @dataclass(frozen=True, slots=True)
 class Gone:
-    """By what the words can be found elsewhere: the turns in which they were said, and the words themselves."""
+    """By what the words can be found elsewhere: the turns in which they were said, and the words themselves.
+
+    ``said``: what each changed message says now; ``rewrite``: what a copy of a part of one becomes, empty if nothing.
+    """
 
     user_id: UUID
     turn_ids: frozenset[UUID]
     texts: frozenset[str]
+    said: Mapping[UUID, str]
+    rewrite: Rewrite
 
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """What became of a request: the messages that read differently now, the one asked for among them."""
+    """What became of a request: the messages that read differently now, the one asked for among them.
+
+    ``chats``: in how many they stand, with those that copied them.
+    """
 
     conversation_id: UUID
     turn_id: UUID
     message_id: UUID
     message_ids: frozenset[UUID]
-
-
-Rewrite = Callable[[str], str]
+    chats: int
 
 
 def correct_message(user_id: UUID, message_id: UUID, *, text: str) -> Changed:
-    """Put ``text`` in place of what the message says, in every version of the turn that says the same.
+    """Put ``text`` in place of what the message says, in every version and every copy of the turn that says the same.
 
     A person's message is read again for what to remember. Raises what ``clean_message`` raises, ``NotFoundError``, and
     ``ReplyInProgressError`` while the conversation is being answered.
@@ -72,10 +83,12 @@ def correct_message(user_id: UUID, message_id: UUID, *, text: str) -> Changed:
         before = message.text
         if before == text:
             raise InvalidInputError("It says that already. Change the words, or cancel.")
-        rows = [row for row in _said_in(message) if row.text == before and _is_version(row, message)]
+        said = _said_with(message)
+        rows = _with_copies(said, [row for row in said if row.text == before and _is_version(row, message)])
         changed = _change(message, rows, Message.Change.CORRECTED, lambda _: text, gone=before)
-        _forget_words(message, re.compile(re.escape(before)), rows, lambda _: "")
-        Message.objects.filter(id__in=changed.message_ids, role=Message.Role.USER).update(extracted_at=None)
+        _forget_words(re.compile(re.escape(before)), rows, lambda _: "")
+        here = Message.objects.filter(turn__conversation=message.turn.conversation_id, role=Message.Role.USER)
+        here.filter(id__in=changed.message_ids).update(extracted_at=None)
         activity.note(user_id, Verb.EDITED, tier=Tier.TRANSCRIPT, subject_id=message.turn_id, rows=len(rows))
         nudge(EXTRACT_CONVERSATION, message.turn.conversation_id)
     return changed
@@ -87,8 +100,8 @@ def redact_message(
     """Put a mark in place of ``words`` in a message (case and spacing aside), or of all it says when they are None.
 
     ``everywhere``: also where the conversation says the same elsewhere, on either side and on every branch; other
-    versions of the message lose it in any case. Raises ``NotInMessageError``, ``NotFoundError``, and
-    ``ReplyInProgressError`` while the conversation is being answered.
+    versions of the message lose it in any case, and copies in other chats of each message that does. Raises
+    ``NotInMessageError``, ``NotFoundError``, and ``ReplyInProgressError`` while one of them is being answered.
     """
     with transaction.atomic(durable=True):
         message = _held(user_id, message_id)
@@ -100,14 +113,13 @@ def redact_message(
             raise NotInMessageError(
                 "These words are not in the message. Copy them exactly as they stand there."
             )
-        rows = [
-            row
-            for row in _said_in(message)
-            if (everywhere or _is_version(row, message)) and pattern.search(row.text)
-        ]
+        said = _said_with(message)
+        here = [row for row in said if row.turn.conversation_id == message.turn.conversation_id]
+        wanted = [row for row in here if everywhere or _is_version(row, message)]
+        rows = _with_copies(said, [row for row in wanted if pattern.search(row.text)])
         rewrite = _marking(pattern)
         changed = _change(message, rows, Message.Change.REDACTED, rewrite, gone=sought)
-        _forget_words(message, pattern, rows, rewrite)
+        _forget_words(pattern, rows, rewrite)
         activity.note(
             user_id, Verb.REDACTED, tier=Tier.TRANSCRIPT, subject_id=message.turn_id, rows=len(rows)
         )
@@ -115,24 +127,46 @@ def redact_message(
 
 
 def _held(user_id: UUID, message_id: UUID) -> Message:
-    """The message, with its conversation locked and quiet; what began before finds the epoch moved on."""
+    """The message, with its conversation and those that hold copies of it locked and quiet; what began before finds
+    the epoch moved on."""
     found = queries.get_message(user_id, message_id)
     # The person first, as in a forgetting and an extraction: two of them must not wait for each other.
     accounts.advance_memory_epoch(user_id)
-    branches.hold(user_id, found.turn.conversation_id)
-    branches.require_quiet(found.turn.conversation_id)
+    # All at once and in one order: others that hold several of them must not wait for each other.
+    family = _family(found)
+    list(Conversation.objects.filter(id__in=family).order_by("id").select_for_update())
+    for conversation_id in family:
+        branches.require_quiet(conversation_id)
     return queries.get_message(user_id, message_id)
 
 
-def _said_in(message: Message) -> Sequence[Message]:
-    """All that was said in its conversation, on whatever branch, deleted or not."""
-    rows = Message.objects.filter(user_id=message.user_id, turn__conversation=message.turn.conversation_id)
+def _family(message: Message) -> list[UUID]:
+    """Its conversation and those that copied of it or that it copied of, deleted ones too: they can come back.
+
+    A copy was said when its original was, to the microsecond.
+    """
+    rows = Message.objects.filter(user_id=message.user_id)
+    said_at = rows.filter(turn__conversation=message.turn.conversation_id).values("created_at")
+    found = rows.filter(created_at__in=said_at).order_by().values_list("turn__conversation", flat=True)
+    return list(found.distinct())
+
+
+def _said_with(message: Message) -> Sequence[Message]:
+    """All that was said in its conversation and those of its copies, on whatever branch, deleted or not."""
+    rows = Message.objects.filter(user_id=message.user_id, turn__conversation__in=_family(message))
     return list(rows.select_related("turn").order_by("id").select_for_update(of=("self",)))
+
+
+def _with_copies(said: Sequence[Message], rows: Sequence[Message]) -> Sequence[Message]:
+    """These and those that the same side said at the same moment in the same words."""
+    wanted = {(row.role, row.created_at, row.text) for row in rows}
+    return [row for row in said if (row.role, row.created_at, row.text) in wanted]
 
 
 def _is_version(row: Message, message: Message) -> bool:
     """Whether it is the same side's, at the same place in the tree."""
-    beside = (row.turn.parent_id, row.turn.seq) == (message.turn.parent_id, message.turn.seq)
+    place = (row.turn.conversation_id, row.turn.parent_id, row.turn.seq)
+    beside = place == (message.turn.conversation_id, message.turn.parent_id, message.turn.seq)
     return row.role == message.role and beside
 
 
@@ -149,21 +183,51 @@ def _change(
     keys.keep_keys(message.user_id, message_ids)
     # A digest of few words gives them away to whoever tries all of them.
     Turn.everything.filter(id__in=turn_ids).update(partial_text="", wait_message="", request_digest="")
-    traces = Gone(user_id=message.user_id, turn_ids=turn_ids, texts=frozenset([gone]))
+    traces = Gone(
+        user_id=message.user_id,
+        turn_ids=turn_ids,
+        texts=frozenset([gone]),
+        said={row.id: rewrite(row.text) for row in rows},
+        # Other words stand in place of all of a corrected message, not in place of a part of it.
+        rewrite=rewrite if change == Message.Change.REDACTED else lambda _: "",
+    )
     redacting.send(sender=Message, gone=traces)
-    return Changed(message.turn.conversation_id, message.turn_id, message.id, message_ids)
+    chats = len({row.turn.conversation_id for row in rows})
+    return Changed(message.turn.conversation_id, message.turn_id, message.id, message_ids, chats)
 
 
-def _forget_words(
-    message: Message, pattern: re.Pattern[str], rows: Sequence[Message], rewrite: Rewrite
+def _forget_words(pattern: re.Pattern[str], rows: Sequence[Message], rewrite: Rewrite) -> None:
+    """What the conversations of these messages, as they were, hold beside them: kept lines, titles, summaries."""
+    changed: dict[UUID, list[Message]] = {}
+    for row in rows:
+        changed.setdefault(row.turn.conversation_id, []).append(row)
+    conversations = list(Conversation.objects.filter(id__in=changed))
+    own = Conversation.TitleSource.USER
+    given = {conversation.title for conversation in conversations if conversation.title_source != own}
+    given |= {title_from(row.text) for row in rows if row.turn.seq == 1}
+    for conversation in conversations:
+        theirs = changed[conversation.id]
+        _drop_lines(conversation, pattern, theirs)
+        _make_summaries_stale(conversation, pattern, first_seq=min(row.turn.seq for row in theirs))
+        _retitle(conversation, pattern, theirs, rewrite, given=given)
+
+
+def _retitle(
+    conversation: Conversation,
+    pattern: re.Pattern[str],
+    rows: Sequence[Message],
+    rewrite: Rewrite,
+    *,
+    given: Collection[str],
 ) -> None:
-    """What the conversation holds beside its messages: kept lines, the title, summaries."""
-    conversation = Conversation.objects.get(id=message.turn.conversation_id)
-    _drop_lines(conversation, pattern, rows)
-    _make_summaries_stale(conversation, pattern, first_seq=min(row.turn.seq for row in rows))
+    """``given``: titles that came from what was said. A copy has the title of its original, as its person's own."""
     title, source = conversation.title, conversation.title_source
-    if source != Conversation.TitleSource.USER and any(row.turn.seq == 1 for row in rows):
+    stem, copied = _COPIED.sub("", title), "".join(_COPIED.findall(title))
+    is_begun = any(row.turn.seq == 1 for row in rows)
+    if source != Conversation.TitleSource.USER and is_begun:
         title, source = first_words(conversation), Conversation.TitleSource.FIRST_WORDS
+    elif is_begun and copied and stem in given:
+        title = clean_title(first_words(conversation) + copied)
     elif pattern.search(title):
         title = clean_title(rewrite(title))
     Conversation.objects.filter(id=conversation.id).update(
@@ -199,7 +263,7 @@ def _make_summaries_stale(conversation: Conversation, pattern: re.Pattern[str], 
     versions = Summary.objects.filter(user_id=conversation.user_id, conversation=conversation)
     was_used = queries.current_summary(conversation.user_id, conversation.id)
     made_of_it = [row.id for row in versions if row.last_seq >= first_seq or pattern.search(row.text)]
-    Summary.objects.filter(id__in=made_of_it).update(is_stale=True, text="", deletion_id=None)
+    Summary.objects.filter(id__in=made_of_it).update(is_stale=True, text="", deletion_ids=[])
     if was_used and was_used.id in made_of_it:
         nudge(REBUILD_SUMMARY, conversation.id)
 

@@ -1,8 +1,10 @@
 """How long a conversation is kept: by its own rule, else by the installation's; the sweep puts away what is overdue."""
 
-from datetime import datetime, timedelta
+from datetime import date, datetime, time, timedelta
+from math import ceil
 from typing import Final
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 from django.db import transaction
 from django.db.models import (
@@ -94,6 +96,29 @@ def days_kept(conversation: Conversation) -> int:
     if conversation.retention_days is not None:
         return conversation.retention_days
     return 0 if conversation.pinned_at else tuning.conf().transcript_retention_days
+
+
+def days_to(conversation: Conversation, day: date, *, now: datetime) -> int:
+    """For how many days to keep it so that it is there until that day of its person is over, if nothing more is said.
+
+    They are whole days after its last message, so it may stay for a part of the next day. Raises ``RetentionError``.
+    """
+    zone = ZoneInfo(conversation.user.time_zone)
+    ahead = (day - now.astimezone(zone).date()).days
+    if ahead < 0:
+        raise RetentionError("Choose a day from today on.", longest_days=LONGEST_DAYS)
+    if ahead >= LONGEST_DAYS:
+        raise RetentionError("Choose an earlier day, or keep it for ever.", longest_days=LONGEST_DAYS)
+    end = datetime.combine(day + timedelta(days=1), time.min, tzinfo=zone)
+    return max(ceil((end - conversation.updated_at) / timedelta(days=1)), 1)
+
+
+def last_whole_day(conversation: Conversation) -> date | None:
+    """Of its person, that it is kept to the end of; None: for ever."""
+    until = kept_until(conversation)
+    if until is None:
+        return None
+    return until.astimezone(ZoneInfo(conversation.user.time_zone)).date() - timedelta(days=1)
 
 
 def delete_overdue() -> int:

@@ -13,7 +13,12 @@ from django.db.models import Exists, Max, Min, OuterRef, Q, QuerySet
 from django.db.models.functions import Now
 
 from memoryapp.policies.trust import Origin
+from memoryapp.policies.verbatim import Needles
 from memoryapp.transcript.models import Conversation, Message, Turn
+
+MANY_TEXTS = (
+    40  # are looked for here and not by the database: a pattern of each, for each row, would take seconds
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +96,11 @@ def pass_over(user_id: UUID, *, conversation_id: UUID | None = None, texts: Coll
     rows = Message.objects.filter(user_id=user_id, role=Message.Role.USER, extracted_at=None)
     if conversation_id:
         rows = rows.filter(turn__conversation=conversation_id)
-    if texts:
+    if len(texts) > MANY_TEXTS:
+        needles = Needles(texts)
+        unread = rows.values_list("id", "text").iterator(chunk_size=1_000)
+        rows = rows.filter(id__in=[message_id for message_id, text in unread if needles.is_one_in(text)])
+    elif texts:
         rows = rows.filter(Q(*(Q(text__contains=text) for text in texts), _connector=Q.OR))
     if conversation_id or texts:
         rows.update(extracted_at=Now())

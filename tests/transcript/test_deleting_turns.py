@@ -31,7 +31,7 @@ NOW = timezone.now()
 
 
 def delete(turn: Turn, *, following: bool = False) -> deletions.Deletion:
-    return deletions.delete_turns(turn.user_id, turn.id, following=following, now=NOW)
+    return deletions.delete_turns(turn.user_id, turn.id, following=following, now=timezone.now())
 
 
 def seen(turn: Turn) -> list[tuple[int, str]]:
@@ -46,7 +46,8 @@ def spoken(turn: Turn) -> list[str]:
 
 def make_final() -> int:
     """As if the time to undo were over."""
-    Turn.everything.exclude(deleted_at=None).update(deleted_at=NOW - timedelta(days=1))
+    deleted = Turn.everything.exclude(deletion_id=None)
+    deleted.update(deleted_at=NOW - timedelta(days=1), undo_until=NOW - timedelta(days=1))
     return deletions.delete_turns_for_good()
 
 
@@ -246,6 +247,57 @@ def test_a_summary_made_of_it_is_unused_until_the_deletion_is_undone(
 
     assert (meanwhile.text, REBUILD_SUMMARY in dict(nudges)) == ("Figs.", True)
     assert queries.current_summary(alice.id, first.conversation_id) == covering
+
+
+def test_a_summary_stays_unused_while_another_turn_that_it_was_made_of_is_deleted(alice):
+    first, second, third = talk(alice, "figs", "zanzibar", "dates")
+    covering = summarised(third, "Figs, zanzibar and dates.")
+    one, other = delete(first), delete(second)
+
+    deletions.undo_deletion(alice.id, one.id)
+    meanwhile = queries.current_summary(alice.id, first.conversation_id)
+    deletions.undo_deletion(alice.id, other.id)
+
+    assert meanwhile is None
+    assert queries.current_summary(alice.id, first.conversation_id) == covering
+
+
+def test_a_summary_goes_with_the_first_turn_of_it_that_is_gone_for_good(alice):
+    first, second, third = talk(alice, "figs", "zanzibar", "dates")
+    summarised(third, "Figs, zanzibar and dates.")
+    one, _ = delete(first), delete(second)
+    Turn.everything.filter(id=second.id).update(undo_until=NOW - timedelta(days=1))
+    deletions.delete_turns_for_good()
+
+    deletions.undo_deletion(alice.id, one.id)
+
+    assert queries.current_summary(alice.id, first.conversation_id) is None
+    assert not Summary.objects.filter(text__contains="zanzibar").exists()
+
+
+def test_a_summary_made_between_two_deletions_does_not_come_back_for_both_turns(alice):
+    first, second, third = talk(alice, "figs", "zanzibar", "dates")
+    earlier = delete(second)
+    third.conversation.refresh_from_db()
+    summarised(third, "Figs and dates.")
+    later = delete(first)
+
+    deletions.undo_deletion(alice.id, earlier.id)
+    deletions.undo_deletion(alice.id, later.id)
+
+    assert queries.current_summary(alice.id, first.conversation_id) is None
+
+
+def test_until_when_it_can_be_undone_is_as_it_was_said(alice, configure):
+    _, second, _ = talk(alice, "figs", "zanzibar", "dates")
+    configure(STRATA_UNDO_MINUTES="10")
+    deletion = delete(second)
+
+    configure(STRATA_UNDO_MINUTES="0")
+
+    assert deletions.delete_turns_for_good() == 0
+    deletions.undo_deletion(alice.id, deletion.id)
+    assert Turn.everything.filter(undo_until=None).count() == 3
 
 
 def test_a_summary_made_without_it_does_not_stand_for_it_once_it_is_back(alice):

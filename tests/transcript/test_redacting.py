@@ -2,11 +2,14 @@
 
 import pytest
 from django.core import serializers
+from django.utils import timezone
 
 from memoryapp.activity.models import Entry
 from memoryapp.errors import InvalidInputError, NotFoundError
 from memoryapp.lifecycle import extraction
+from memoryapp.longterm import forgettings
 from memoryapp.longterm.models import MemorySource
+from memoryapp.longterm.operations import Source
 from memoryapp.nudges import EXTRACT_CONVERSATION, REBUILD_SUMMARY
 from memoryapp.scratchpad.models import Run, Step
 from memoryapp.transcript import conversations, queries, redaction, search, sources, summaries
@@ -21,6 +24,7 @@ from memoryapp.transcript.models import (
 )
 from memoryapp.transcript.redaction import MARK, NotInMessageError
 from memoryapp.transcript.summaries import NewSummary
+from tests.longterm.saying import remember_from
 from tests.transcript.branching import edited, said, summarised, talk
 from tests.turns import post, start
 from tests.world import everything_of, finished_turn
@@ -210,6 +214,41 @@ def test_memories_taken_from_it_stay_until_they_are_forgotten(alice):
     assert MemorySource.objects.filter(memory=world.memory_id, message=message).exists()
 
 
+@pytest.mark.parametrize(
+    ("quote", "words", "left"),
+    [
+        ("live in zanzibar", "Zanzibar", f"live in {MARK}"),
+        ("I live", "zanzibar", "I live"),
+        ("zanzibar", "in zanzibar", ""),
+        ("zanzibar", None, ""),
+    ],
+)
+def test_a_quote_says_what_its_message_says_after_a_redaction(alice, quote, words, left):
+    (turn,) = talk(alice, "I live in zanzibar.")
+    told = message_of(turn)
+    memory = remember_from(alice, Source(told.id, told.text), "Has a home", quote=quote).memory
+
+    redaction.redact_message(alice.id, told.id, words=words)
+
+    memory.refresh_from_db()
+    assert (memory.quote, MemorySource.objects.get(memory=memory).quote) == (left, left)
+
+
+def test_a_quote_that_a_correction_took_away_is_gone_even_while_its_memory_is_being_forgotten(alice):
+    (turn,) = talk(alice, "I live in zanzibar.")
+    told = message_of(turn)
+    memory = remember_from(
+        alice, Source(told.id, told.text), "Has a home", quote="I live in zanzibar."
+    ).memory
+    act = forgettings.forget(alice.id, [memory.id], now=timezone.now())
+
+    redaction.correct_message(alice.id, told.id, text="I live in Porto.")
+    forgettings.undo(alice.id, act.id, now=timezone.now())
+
+    memory.refresh_from_db()
+    assert (memory.quote, MemorySource.objects.get(memory=memory).quote) == ("", "")
+
+
 def test_while_a_reply_is_written_nothing_is_changed(alice):
     (turn,) = talk(alice, "zanzibar")
     post(alice, "figs", turn.conversation)
@@ -247,3 +286,61 @@ def test_a_redaction_is_noted_without_its_words(alice):
 
     entry = Entry.objects.get(user=alice, verb="redacted")
     assert (entry.tier, entry.subject_id, entry.detail) == ("transcript", turn.id, "")
+
+
+def copied(turn):
+    """A copy of the conversation up to this turn, under the title that copies get."""
+    return conversations.fork_conversation(turn.user, turn.id, idempotency_key="copy", now=timezone.now())
+
+
+@pytest.mark.parametrize("from_the_copy", [False, True])
+def test_redacted_words_are_gone_from_copies_of_the_chat(alice, from_the_copy):
+    first, second = talk(alice, "My pin is zanzibar", "Well then")
+    summarised(second, "The pin is zanzibar.")
+    copy = copied(second)
+    conversations.delete_conversation(alice.id, copied_again(second).id)
+    turn = queries.turns(alice.id, copy.id)[0] if from_the_copy else first
+
+    changed = redaction.redact_message(alice.id, message_of(turn).id, words="zanzibar")
+
+    assert "zanzibar" not in stored()
+    assert changed.chats == 3
+    assert Conversation.objects.get(id=copy.id).title == f"My pin is {MARK} (copy)"
+
+
+def copied_again(turn):
+    return conversations.fork_conversation(turn.user, turn.id, idempotency_key="again", now=timezone.now())
+
+
+def test_a_correction_reaches_the_copies_and_their_titles(alice):
+    first, second = talk(alice, "zanzibar is " + "my home and " * 9, "Well then")
+    copy = copied(second)
+
+    changed = redaction.correct_message(alice.id, message_of(first).id, text="Porto is home")
+
+    asked = Message.objects.filter(role="user", turn__seq=1)
+    assert list(asked.values_list("text", flat=True)) == ["Porto is home"] * 2
+    assert changed.chats == 2
+    assert queries.get_conversation(alice.id, copy.id).title == "Porto is home (copy)"
+
+
+def test_what_a_copy_was_told_since_and_what_another_person_says_stays(alice, bob):
+    (turn,) = talk(alice, "figs")
+    copy = copied(turn)
+    later = said(alice, "figs and dates", copy)
+    (others,) = talk(bob, "figs")
+    Message.objects.filter(turn=others).update(created_at=message_of(turn).created_at)
+
+    redaction.redact_message(alice.id, message_of(turn).id, words="figs")
+
+    assert (text_of(later), text_of(others)) == ("figs and dates", "figs")
+
+
+def test_copies_wait_until_the_reply_in_one_is_finished(alice):
+    (turn,) = talk(alice, "figs")
+    post(alice, "dates", copied(turn))
+
+    with pytest.raises(ReplyInProgressError):
+        redaction.redact_message(alice.id, message_of(turn).id, words="figs")
+
+    assert text_of(turn) == "figs"

@@ -1,6 +1,7 @@
 """How long conversations are kept: by their own rule, by the installation's, and as temporary ones."""
 
-from datetime import timedelta
+from datetime import date, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.utils import timezone
@@ -163,3 +164,27 @@ def test_what_was_done_to_a_conversation_is_noted(alice):
         ("deleted", ""),
         ("restored", ""),
     ]
+
+
+@pytest.mark.parametrize("zone", ["Europe/Lisbon", "Pacific/Apia", "America/Los_Angeles"])
+def test_until_a_day_is_until_that_day_of_its_person_is_over(alice, zone):
+    type(alice).objects.filter(id=alice.id).update(time_zone=zone)
+    old = spoken_days_ago(alice, 10)
+    now = timezone.now()
+    today = now.astimezone(ZoneInfo(zone)).date()
+
+    days = retention.days_to(old, today, now=now)
+    kept = retention.keep_for(alice.id, old.id, days=days)
+
+    until = retention.kept_until(kept)
+    assert until is not None
+    assert now < until
+    assert until.astimezone(ZoneInfo(zone)).date() == today + timedelta(days=1)
+    assert retention.last_whole_day(kept) == today
+    assert retention.delete_overdue() == 0
+
+
+@pytest.mark.parametrize("day", [date(2020, 1, 1), date.max])
+def test_a_day_that_is_over_or_out_of_reach_is_refused(alice, day):
+    with pytest.raises(InvalidInputError):
+        retention.days_to(start(alice), day, now=timezone.now())
