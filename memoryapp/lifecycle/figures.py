@@ -10,7 +10,7 @@ from django.db.models.functions import Coalesce
 from memoryapp.lifecycle.compaction import BREAKER_OPEN
 from memoryapp.lifecycle.embedding import SORTS
 from memoryapp.lifecycle.models import LifecycleRun
-from memoryapp.nudges import AFTER_TURN, EXTRACT_CONVERSATION, SUMMARISE_NOW
+from memoryapp.nudges import AFTER_TURN, EXTRACT_AGAIN, SUMMARISE_NOW
 from memoryapp.policies import compaction as policy
 from memoryapp.transcript import figures as transcript
 from memoryapp.tuning import queries as tuning
@@ -19,7 +19,7 @@ FAILURES_SHOWN = 50
 
 # What wakes a job about one row again; the sweep repeats the others by itself.
 AGAIN = {
-    LifecycleRun.Job.EXTRACTION: EXTRACT_CONVERSATION,
+    LifecycleRun.Job.EXTRACTION: EXTRACT_AGAIN,
     LifecycleRun.Job.COMPACTION: SUMMARISE_NOW,
     LifecycleRun.Job.PROMOTION: AFTER_TURN,
 }

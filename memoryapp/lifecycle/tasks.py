@@ -18,9 +18,10 @@ from memoryapp.lifecycle.models import LifecycleRun
 from memoryapp.longterm import forgettings, kind_changes
 from memoryapp.longterm import operations as longterm
 from memoryapp.longterm import queries as memories
+from memoryapp.longterm.models import Kind, KindChange
 from memoryapp.nudges import EXTRACT_CONVERSATION, nudge
 from memoryapp.policies.extraction import LONGEST_WAIT
-from memoryapp.scratchpad import records
+from memoryapp.scratchpad import record_ages, records
 from memoryapp.transcript import conversations, deletions, keys, retention, sources
 from memoryapp.transcript import queries as transcript
 from memoryapp.transcript.models import Conversation, Summary, Turn
@@ -70,6 +71,14 @@ def extract_conversation(conversation_id: str) -> None:
     """Learn from what was said, once it has been quiet for a while: a newer turn sends a nudge of its own."""
     conversation = transcript.conversation_for_worker(UUID(conversation_id))
     if conversation and extraction.is_due(conversation, now=timezone.now()):
+        operations.extracted(conversation, lambda: extraction.extract(conversation))
+
+
+@shared_task
+def extract_again(conversation_id: str) -> None:
+    """As ``extract_conversation``, without waiting: an admin asks, who may have mended what it failed for."""
+    conversation = transcript.conversation_for_worker(UUID(conversation_id))
+    if conversation:
         operations.extracted(conversation, lambda: extraction.extract(conversation))
 
 
@@ -171,9 +180,21 @@ def _delete_overdue() -> None:
 
 
 def _drop_run_records() -> None:
+    """As with memories, nothing goes while a change of the lifetime is fresh: taking it back keeps all of them."""
     days = memories.run_record_days()
-    if days is not None:
-        operations.logged(LifecycleRun.Job.EXPIRY, lambda: records.drop_old(older_than_days=days))
+    if days is None or not kind_changes.lifetime_is_settled(Kind.Subject.RUN):
+        return
+    change = kind_changes.run_lifetime_in_force()
+    by_change = _ended_by(change, days) if change else 0
+    operations.logged(LifecycleRun.Job.EXPIRY, lambda: records.drop_old(older_than_days=days))
+    if change and by_change:
+        kind_changes.note_records_deleted(change, by_change)
+
+
+def _ended_by(change: KindChange, days: int) -> int:
+    """How many records go now that would stay without it."""
+    (ending,) = record_ages.endings(before=change.before["ttl_days"], after=days, days=[0])
+    return ending.goes
 
 
 def _drop_old_activity() -> None:

@@ -10,7 +10,7 @@ from django.utils import timezone
 from memoryapp.lifecycle import findings, operations, tasks
 from memoryapp.lifecycle.extraction import extract
 from memoryapp.lifecycle.models import LifecycleRun
-from memoryapp.lifecycle.tasks import after_turn, extract_conversation, sweep
+from memoryapp.lifecycle.tasks import after_turn, extract_again, extract_conversation, sweep
 from memoryapp.llm.base import ModelReply, ToolUse, Usage
 from memoryapp.longterm import operations as longterm
 from memoryapp.longterm import refusals
@@ -438,6 +438,16 @@ class TestFailures:
 
         assert len(model.calls) == 1
         assert unread() == 1
+
+    def test_an_admin_who_asks_does_not_wait_for_the_next_try(self, conversation, model):
+        say(conversation, SAID)
+        model.script(fails(500, "api_error"), noted(statement(SAID)))
+        read(conversation)
+
+        extract_again(str(conversation.id))
+
+        assert live(conversation.user) == [SAID]
+        assert last_run().error_code == ""
 
     @pytest.mark.parametrize("answer", ["", "null", "I noted it.", '{"statements": 3}', "{"])
     def test_an_answer_that_cannot_be_read_is_no_empty_list(self, conversation, model, answer):

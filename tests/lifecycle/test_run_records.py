@@ -5,8 +5,10 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from memoryapp.conf import get_conf
 from memoryapp.lifecycle import tasks
-from memoryapp.longterm.models import Kind
+from memoryapp.longterm import kind_changes
+from memoryapp.longterm.models import Kind, KindChange
 from memoryapp.scratchpad.models import Approval, Checkpoint, Run, Step
 from tests.modelserver import calls, reply
 from tests.turns import COMMITTED, ask
@@ -52,3 +54,36 @@ def test_a_record_goes_with_the_sweep_once_its_time_is_over(ended):
     tasks.sweep()
 
     assert records() == [0, 0, 0, 0]
+
+
+def change(days: int) -> KindChange:
+    slug = Kind.objects.get(subject=Kind.Subject.RUN).slug
+    made = kind_changes.change(slug, {"ttl_days": days}, changed_by=None, now=timezone.now())
+    assert made is not None
+    return made
+
+
+def test_taking_a_shorter_lifetime_back_keeps_all_records(ended):
+    keep_for(30)
+    Run.objects.update(finished_at=timezone.now() - timedelta(days=5))
+    made = change(1)
+
+    tasks.sweep()
+    kind_changes.undo(made.id, by=None, now=timezone.now())
+    tasks.sweep()
+
+    assert records() == [1, 1, 3, 0]
+
+
+def test_once_a_shorter_lifetime_has_stood_records_go_and_the_change_counts_them(ended):
+    keep_for(30)
+    Run.objects.update(finished_at=timezone.now() - timedelta(days=5))
+    made = change(1)
+    long_ago = timezone.now() - timedelta(hours=get_conf().expired_hours, minutes=1)
+    KindChange.objects.filter(id=made.id).update(applied_at=long_ago)
+
+    tasks.sweep()
+    tasks.sweep()
+
+    assert records() == [0, 0, 0, 0]
+    assert KindChange.objects.get(id=made.id).deleted_rows == 1
