@@ -8,9 +8,10 @@ from uuid import UUID
 
 from django.urls import reverse
 from django.utils.formats import date_format
+from django.utils.text import Truncator
 
 from memoryapp.acting import Actor
-from memoryapp.activity.models import Entry, Tier, Verb
+from memoryapp.activity.models import EXCHANGES, Entry, Tier, Verb
 from memoryapp.activity.queries import ReaderDay
 from memoryapp.longterm import experience_queries
 from memoryapp.longterm import queries as longterm
@@ -21,20 +22,38 @@ READERS: Final = 12  # rows of the strip; who read least is left out
 SHADES: Final = 4
 CELL, GAP = 10, 2  # of the strip, in its own units
 
+WORDS_CHARS: Final = 80
+
 _THINGS: Final = {
     Tier.SCRATCHPAD: ("run record", "run records"),
     Tier.TRANSCRIPT: ("conversation", "conversations"),
     Tier.LONGTERM: ("memory", "memories"),
     Tier.ACCOUNT: ("", ""),
 }
+_EXCHANGES: Final = ("exchange", "exchanges")
+_MESSAGES: Final = ("message", "messages")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What is still there: its page, and what it says where that is short."""
+
+    url: str
+    words: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What an entry is about. ``url``: empty when it is gone."""
+    """What an entry is about. ``url``: empty when it is gone; ``words``: what it says now, empty when it has none."""
 
     label: str
-    url: str
+    url: str = ""
+    words: str = ""
+
+    @property
+    def gone(self) -> str:
+        article = "an" if self.label.startswith("e") else "a"
+        return f"{article} {self.label} that is gone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +112,13 @@ def who(actor: str, name: str, *, is_own: bool) -> str:
 
 def rows(user_id: UUID, entries: Sequence[Entry], *, is_own: bool) -> list[Row]:
     """In a constant number of queries, however many entries."""
-    urls = _urls(user_id, entries)
-    return [_row(entry, urls, is_own=is_own) for entry in entries]
+    found = _found(user_id, entries)
+    labels = {kind.slug: kind.label for kind in longterm.kinds()}
+    return [_row(entry, found, labels, is_own=is_own) for entry in entries]
 
 
-def _row(entry: Entry, urls: Mapping[UUID, str], *, is_own: bool) -> Row:
-    one, many = _THINGS[Tier(entry.tier)]
+def _row(entry: Entry, found: Mapping[UUID, Found], labels: Mapping[str, str], *, is_own: bool) -> Row:
+    one, many = _things(entry)
     is_one = entry.subject_id is not None and entry.rows == 1
     return Row(
         id=entry.id,
@@ -108,27 +128,54 @@ def _row(entry: Entry, urls: Mapping[UUID, str], *, is_own: bool) -> Row:
         did=Verb(entry.verb).label,
         tier=entry.tier,
         what="" if is_one or not one else f"{entry.rows:,} {one if entry.rows == 1 else many}",
-        subject=Subject(one, urls.get(entry.subject_id, "")) if is_one and entry.subject_id and one else None,
-        detail=entry.detail,
+        subject=_subject(one, found.get(entry.subject_id)) if is_one and entry.subject_id and one else None,
+        detail=_detail(entry, labels),
     )
 
 
-def _urls(user_id: UUID, entries: Iterable[Entry]) -> dict[UUID, str]:
-    """Where that which is still there is shown."""
+def _things(entry: Entry) -> tuple[str, str]:
+    """One and many of what it counts. Of the transcript, messages alone are edited and redacted."""
+    if entry.detail == EXCHANGES:
+        return _EXCHANGES
+    if entry.tier == Tier.TRANSCRIPT and entry.verb in {Verb.EDITED, Verb.REDACTED}:
+        return _MESSAGES
+    return _THINGS[Tier(entry.tier)]
+
+
+def _subject(label: str, found: Found | None) -> Subject:
+    return Subject(label, found.url, Truncator(found.words).chars(WORDS_CHARS)) if found else Subject(label)
+
+
+def _detail(entry: Entry, labels: Mapping[str, str]) -> str:
+    """For a reader: kinds by their labels, changes of a pad as words, without the noun that ``_things`` says."""
+    match entry.tier:
+        case Tier.LONGTERM:
+            return " ".join(labels.get(word, word) for word in entry.detail.split(" "))
+        case Tier.SCRATCHPAD:
+            return entry.detail.replace("_", " ")
+    return "" if entry.detail == EXCHANGES else entry.detail
+
+
+def _found(user_id: UUID, entries: Iterable[Entry]) -> dict[UUID, Found]:
+    """That which is still there, in one query of each sort."""
     ids: dict[str, set[UUID]] = {}
     for entry in entries:
         if entry.subject_id:
             ids.setdefault(entry.tier, set()).add(entry.subject_id)
-    found: dict[UUID, str] = {}
+    found: dict[UUID, Found] = {}
     if about := ids.get(Tier.LONGTERM):
-        found |= {id_: reverse("inspector:fact", args=[id_]) for id_ in longterm.existing(user_id, about)}
-        lessons = experience_queries.existing(user_id, about - found.keys())
-        found |= {id_: reverse("inspector:experience", args=[id_]) for id_ in lessons}
+        said = longterm.statements(user_id, about)
+        found |= {id_: Found(reverse("inspector:fact", args=[id_]), words) for id_, words in said.items()}
+        lessons = experience_queries.goals(user_id, about - found.keys())
+        found |= {
+            id_: Found(reverse("inspector:experience", args=[id_]), goal) for id_, goal in lessons.items()
+        }
     if about := ids.get(Tier.TRANSCRIPT):
         chats = transcript.conversations_of(user_id, about)
-        found |= {id_: reverse("inspector:conversation", args=[chat]) for id_, chat in chats.items()}
+        found |= {id_: Found(reverse("inspector:conversation", args=[chat])) for id_, chat in chats.items()}
     if about := ids.get(Tier.SCRATCHPAD):
-        found |= {id_: reverse("inspector:run", args=[id_]) for id_ in scratchpad.recorded(user_id, about)}
+        runs = scratchpad.recorded(user_id, about)
+        found |= {id_: Found(reverse("inspector:run", args=[id_])) for id_ in runs}
     return found
 
 

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Final
@@ -31,14 +32,11 @@ FILTERS: Final = ("actor", "verb", "tier", "from", "to")
 EXPORT_MAX_ROWS: Final = 50_000  # of a log that holds about a year; the newest are taken
 STRIP_DAYS: Final = 28
 COLUMNS: Final = ("recorded_at", "actor", "name", "verb", "tier", "subject_id", "rows", "detail")
-FORMULA: Final = (
-    "=",
-    "+",
-    "-",
-    "@",
-    "\t",
-    "\r",
-)  # how a spreadsheet tells a formula, also in a program's name
+# How a spreadsheet tells a formula, also in a program's name: by the first sign that is seen, of a cell and of what
+# stands behind a semicolon, which begins a cell where people write decimal commas.
+FORMULA: Final = re.compile(
+    r"(^|;)(?=[\s\x00-\x1f\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]*[=+\-@\t\r＝＋－＠])"
+)
 
 
 @login_required
@@ -118,12 +116,12 @@ def _values(entries: QuerySet[Entry]) -> Iterator[tuple[str, ...]]:
 def _csv(entries: QuerySet[Entry]) -> Iterator[str]:
     yield _line(COLUMNS)
     for values in _values(entries):
-        yield _line(tuple(f"'{value}" if value.startswith(FORMULA) else value for value in values))
+        yield _line(tuple(FORMULA.sub(r"\1'", value) for value in values))
 
 
 def _line(values: tuple[str, ...]) -> str:
     written = io.StringIO()
-    csv.writer(written).writerow(values)
+    csv.writer(written, quoting=csv.QUOTE_ALL).writerow(values)
     return written.getvalue()
 
 

@@ -1,10 +1,12 @@
 """Whose memory the inspector's pages show: the reader's own, or that of a person whose memory an admin has opened.
 
 An admin opens one for a while, with a reason that its person reads in their activity. Only these pages follow it:
-chats, settings and the API always belong to the one who is signed in.
+chats, settings and the API always belong to the one who is signed in. A form acts on the memory that its page showed
+or on none: while one is open, ``memoryapp.middleware`` writes into each whose it is, and has ``check_form`` read it.
 """
 
-from dataclasses import asdict, dataclass
+import re
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
@@ -12,41 +14,57 @@ from uuid import UUID
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
 from django.utils import timezone
-from django.utils.dateparse import parse_datetime
 
 from memoryapp.accounts import queries as accounts
 from memoryapp.accounts.auth import caller, caller_id
+from memoryapp.accounts.models import User
 from memoryapp.acting import Actor, act_as, acting_as
 from memoryapp.activity import operations as activity
-from memoryapp.activity.models import Tier, Verb
-from memoryapp.errors import InvalidInputError
+from memoryapp.activity import queries as openings
+from memoryapp.errors import MemoryAppError, NotFoundError
+from memoryapp.inspector import undoing
+from memoryapp.inspector.posted import uuid_or_none
+from memoryapp.policies import reasons
 
 OPEN_FOR: Final = timedelta(minutes=30)
 REASON_MAX_CHARS: Final = 300
-_SESSION_KEY: Final = "opened_memory"
+FIELD: Final = "person"
+# Forms that the settings page has too: they name their person always, and may be about the admin's own.
+OWN_TOO: Final = frozenset({"switches", "refuse_kind"})
+_SESSION_KEY: Final = "opened_memory"  # the id of an opening; what it says is asked of its row every time
+_TOKEN: Final = re.compile(rb'<input type="hidden" name="csrfmiddlewaretoken"[^>]*>')
+
+
+class OtherMemoryError(MemoryAppError):
+    """A form showed another memory than the one that it would act on now."""
+
+    code = "other_memory"
+    http_status = 409
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """``until``: an ISO moment, for the session."""
-
     user_id: str
     username: str
     reason: str
-    until: str
-
-    @property
-    def until_at(self) -> datetime | None:
-        return parse_datetime(self.until)
+    until_at: datetime
 
 
 def opened(request: HttpRequest) -> Opened | None:
-    """The memory that this session has opened, while that holds: for half an hour, and as long as its admin is one."""
-    kept = request.session.get(_SESSION_KEY)
-    if not kept or not caller(request).is_staff:
+    """The memory that this session has opened, while that holds: for half an hour, until it is closed, and as long as
+    its person is there and its admin is one."""
+    opening_id = _opening_id(request)
+    if opening_id is None or not isinstance(request.user, User):
         return None
-    found = Opened(**kept)
-    return found if found.until_at and found.until_at > timezone.now() else None
+    now = timezone.now()
+    if not request.user.is_staff:
+        # For good: it does not open again for one who becomes an admin once more.
+        activity.close_memory(opening_id, admin_id=request.user.id, now=now)
+        return None
+    found = openings.open_to(request.user.id, opening_id, now=now)
+    if found is None:
+        return None
+    return Opened(str(found.user_id), found.user.get_username(), found.reason, found.until)
 
 
 def subject(request: HttpRequest) -> UUID:
@@ -61,23 +79,66 @@ def subject(request: HttpRequest) -> UUID:
 def open_memory(request: HttpRequest, user_id: UUID, *, reason: str) -> None:
     """Open this person's memory to the session of an admin; the person is told by whom and why.
 
-    Raises ``InvalidInputError`` without a reason, ``PermissionDenied``, ``NotFoundError``.
+    Raises ``ReasonMissingError`` without a reason that can be read, ``PermissionDenied``, ``NotFoundError``.
     """
     admin = caller(request)
     if not admin.is_staff:
         raise PermissionDenied
-    reason = " ".join(reason.split())
-    if not reason or len(reason) > REASON_MAX_CHARS:
-        raise InvalidInputError(f"Say why, in at most {REASON_MAX_CHARS} characters: the person reads it.")
     person = accounts.get_person(user_id)
-    # Noted first: a memory is never open without its person being told.
+    reason = reasons.cleaned(reason, max_chars=REASON_MAX_CHARS)
+    close(request)
+    now = timezone.now()
     with acting_as(Actor.ADMIN, admin.get_username()):
-        activity.note(person.id, Verb.OPENED, tier=Tier.ACCOUNT, detail=reason)
-    until = timezone.now() + OPEN_FOR
-    request.session[_SESSION_KEY] = asdict(
-        Opened(str(person.id), person.get_username(), reason, until.isoformat())
-    )
+        opening = activity.open_memory(
+            person.id, admin_id=admin.id, reason=reason, now=now, until=now + OPEN_FOR
+        )
+    request.session[_SESSION_KEY] = str(opening.id)
 
 
 def close(request: HttpRequest) -> None:
+    """For good; what can be undone in that memory is not offered on the pages of the next."""
+    opening_id = _opening_id(request)
+    if opening_id:
+        activity.close_memory(opening_id, admin_id=caller_id(request), now=timezone.now())
     request.session.pop(_SESSION_KEY, None)
+    undoing.taken(request)
+
+
+def check_form(request: HttpRequest) -> None:
+    """Raises ``OtherMemoryError`` for the form of a page that showed another memory than is open now."""
+    shown, found = request.POST.get(FIELD, ""), opened(request)
+    own = str(caller_id(request))
+    if found is None:
+        if shown not in {"", own}:
+            raise OtherMemoryError(f"This page showed {_whose(request, shown)} memory, which is closed now.")
+        return
+    is_own_too = request.resolver_match and request.resolver_match.url_name in OWN_TOO
+    if shown == found.user_id or (is_own_too and shown == own):
+        return
+    raise OtherMemoryError(
+        f"You have {found.username}’s memory open, and this page showed {_whose(request, shown or own)}."
+        " Close it first, or use its own page."
+    )
+
+
+def with_person(page: bytes, user_id: str) -> bytes:
+    """The page; each of its forms that change something says whose memory was shown."""
+    field = f'<input type="hidden" name="{FIELD}" value="{user_id}">'.encode()
+    return _TOKEN.sub(lambda token: token[0] + field, page)
+
+
+def _opening_id(request: HttpRequest) -> UUID | None:
+    return uuid_or_none(str(request.session.get(_SESSION_KEY, "")))
+
+
+def _whose(request: HttpRequest, shown: str) -> str:
+    """By name for admins alone: nobody else learns who has an id."""
+    user_id = uuid_or_none(shown)
+    if user_id == caller_id(request):
+        return "your own"
+    if user_id is None or not caller(request).is_staff:
+        return "somebody else’s"
+    try:
+        return f"{accounts.get_person(user_id).get_username()}’s"
+    except NotFoundError:
+        return "somebody else’s"

@@ -83,9 +83,9 @@ def _picked(values: Sequence[str]) -> Picked:
 
 
 def _is_typed(values: QueryDict, asked: _Asked) -> bool:
-    """Whether the word was typed, and for as many facts as there are now."""
+    """Whether the word was typed, and for just these facts."""
     word = values.get("typed", "").strip().casefold()
-    return word == asked.action.typed and values.get("count") == str(len(asked.picked.ids))
+    return word == asked.action.typed and values.get("shown") == bulk.mark(asked.picked.ids)
 
 
 def _confirmation(request: HttpRequest, user_id: UUID, asked: _Asked) -> HttpResponse:
@@ -96,6 +96,7 @@ def _confirmation(request: HttpRequest, user_id: UUID, asked: _Asked) -> HttpRes
         "action": asked.action,
         "title": asked.action.question(count),
         "count": count,
+        "shown": bulk.mark(asked.picked.ids),
         "counts": [(kind, many) for kind, many in queries.counts_by_kind(user_id, rows) if many],
         "is_capped": asked.is_all and count == AT_MOST,
         "kind": next((kind for kind in queries.statement_kinds() if kind.slug == asked.kind), None),
@@ -110,6 +111,6 @@ def _confirmation(request: HttpRequest, user_id: UUID, asked: _Asked) -> HttpRes
 
 
 def _problem(values: QueryDict, asked: _Asked) -> str:
-    if values.get("count") != str(len(asked.picked.ids)):
-        return "The list changed meanwhile. This is how many there are now."
+    if values.get("shown") != bulk.mark(asked.picked.ids):
+        return bulk.CHANGED
     return f"Type the word “{asked.action.typed}” to go on."

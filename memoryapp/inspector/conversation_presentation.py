@@ -212,13 +212,14 @@ def keeping(conversation: Conversation) -> Keeping:
     rule = f"{rule_days:,} days after the last message" if rule_days else "for ever"
     own = conversation.retention_days
     choice = "rule" if own is None else "date" if own else "ever"
+    last_day = retention.last_whole_day(conversation)
     return Keeping(
         text="Kept until" if until else "Kept for ever",
         until=until,
         choice=choice,
         rule_text=f"{rule}; pinned chats for ever" if rule_days else rule,
         earliest=timezone.localdate().isoformat(),
-        date=timezone.localdate(until).isoformat() if until and choice == "date" else "",
+        date=last_day.isoformat() if last_day and choice == "date" else "",
     )
 
 

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from memoryapp import rest
 from memoryapp.errors import InvalidInputError, MemoryAppError, NotFoundError
-from memoryapp.inspector import conversation_filters, presentation, summary_presentation, undoing
+from memoryapp.inspector import bulk, conversation_filters, presentation, summary_presentation, undoing
 from memoryapp.inspector import conversation_presentation as show
 from memoryapp.inspector.break_glass import subject
 from memoryapp.inspector.bulk import TYPED_ABOVE
@@ -88,7 +88,7 @@ def undo(request: HttpRequest) -> HttpResponse:
         messages.error(request, str(error))
     else:
         messages.success(request, text)
-    return redirect(next_page(request.POST) or "inspector:conversations")
+    return HttpResponseRedirect(next_page(request.POST) or reverse("inspector:conversations"))
 
 
 @login_required
@@ -149,10 +149,9 @@ def _changed(user_id: UUID, conversation_id: UUID, values: QueryDict) -> str:
         case "keep":
             found = queries.get_conversation(user_id, conversation_id)
             days = _days(found, values.get("keep", ""), values.get("date", ""))
-            kept = show.keeping(retention.keep_for(user_id, conversation_id, days=days))
-            return (
-                f"{kept.text} {timezone.localdate(kept.until):%-d %B %Y}." if kept.until else f"{kept.text}."
-            )
+            changed = retention.keep_for(user_id, conversation_id, days=days)
+            last_day = retention.last_whole_day(changed)
+            return f"Kept until the end of {last_day:%-d %B %Y}." if last_day else "Kept for ever."
     raise InvalidInputError(INCOMPLETE)
 
 
@@ -175,9 +174,9 @@ def _days(found: Conversation, keep: str, day: str) -> int | None:
     if keep == "ever":
         return retention.FOR_EVER
     wanted = day_or_none(day)
-    if keep != "date" or wanted is None or wanted < timezone.localdate():
+    if keep != "date" or wanted is None:
         raise InvalidInputError("Choose a day from today on.")
-    return max((wanted - timezone.localdate(found.updated_at)).days, 1)
+    return retention.days_to(found, wanted, now=timezone.now())
 
 
 def _chosen(user_id: UUID, values: QueryDict, filters: ConversationFilters) -> list[UUID]:
@@ -189,17 +188,18 @@ def _chosen(user_id: UUID, values: QueryDict, filters: ConversationFilters) -> l
 
 
 def _is_typed(values: QueryDict, ids: list[UUID]) -> bool:
-    """Whether the word was typed, and for as many as there are now."""
-    return values.get("typed", "").strip().casefold() == WORD and values.get("count") == str(len(ids))
+    """Whether the word was typed, and for just these."""
+    return values.get("typed", "").strip().casefold() == WORD and values.get("shown") == bulk.mark(ids)
 
 
 def _confirmation(request: HttpRequest, filters: ConversationFilters, ids: list[UUID]) -> HttpResponse:
     was_typed = "typed" in request.POST
-    is_other = was_typed and request.POST.get("count") != str(len(ids))
-    problem = "The list changed meanwhile. This is how many there are now." if is_other else ""
+    is_other = was_typed and request.POST.get("shown") != bulk.mark(ids)
+    problem = bulk.CHANGED if is_other else ""
     rows = queries.conversations(subject(request)).filter(id__in=ids).order_by("-updated_at", "-id")
     context = {
         "count": len(ids),
+        "shown": bulk.mark(ids),
         "is_capped": len(ids) == AT_MOST,
         "named": rows[:NAMED],
         "others": max(len(ids) - NAMED, 0),

@@ -33,16 +33,19 @@ def expiring(request: HttpRequest) -> HttpResponse:
     rows = queries.expiring_soon(user_id, now=now, days=days)
     page, cursor = rest.page(rows, order=("fades_at", "id"), cursor=request.GET.get("after", ""), limit=PAGE)
     over = queries.memories(user_id, status="expired").order_by(F("fades_at").desc(), "-id")
+    count = tallies.expiring_count(user_id, now=now, days=days)
     context: dict[str, Any] = {
         "days": days,
         "periods": PERIODS,
         "groups": show.by_day(page, now=now),
-        "count": tallies.expiring_count(user_id, now=now, days=days),
+        "count": count,
         "over": [show.expired_row(memory) for memory in over[:OVER_SHOWN]],
         "over_count": over.count(),
         "here": request.get_full_path(),
         "next_url": next_url({"days": str(days)}, cursor),
     }
+    if days == SOON_DAYS:
+        context["expiring_count"] = count
     return render_page(request, "expiring", context)
 
 

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 from django.db.models import Q
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.formats import date_format
 
@@ -92,9 +93,15 @@ class FactFilters:
         return cls(**{name: value for name, value in given.items() if _is_askable(name, value)})
 
     def query(self, **changes: str) -> str:
-        """As an address has them: "?kind=event&sort=oldest", or "?" for none."""
+        """As an address has them: "?kind=event&sort=oldest", or nothing for none."""
         wanted = {name: getattr(self, name) for name in _names()} | changes
-        return "?" + urlencode({name: value for name, value in wanted.items() if value})
+        query = urlencode({name: value for name, value in wanted.items() if value})
+        return f"?{query}" if query else ""
+
+    @property
+    def url(self) -> str:
+        """Of the list, to follow from it: an empty one would keep the filters that are on."""
+        return self.query() or reverse("inspector:facts")
 
     def without(self, *names: str) -> "FactFilters":
         return replace(self, **dict.fromkeys(names, ""))
@@ -154,9 +161,7 @@ def chips(user_id: UUID, filters: FactFilters, *, kinds: list[Kind]) -> list[Chi
         "channel": CHANNEL_CHOICES.get(filters.channel, ""),
         "lifetime": LIFETIME_CHOICES.get(filters.lifetime, ""),
     }
-    return [
-        Chip(text, filters.without(name).query()) for name, text in texts.items() if getattr(filters, name)
-    ]
+    return [Chip(text, filters.without(name).url) for name, text in texts.items() if getattr(filters, name)]
 
 
 def _names() -> list[str]:

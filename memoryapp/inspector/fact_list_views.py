@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
 from django.db.models import F, Window
 from django.db.models.functions import RowNumber
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
@@ -22,7 +23,7 @@ from memoryapp.inspector.fact_filters import FactFilters
 from memoryapp.inspector.presentation import MemoryRow
 from memoryapp.inspector.views import PAGE, render_page
 from memoryapp.longterm import queries
-from memoryapp.longterm.models import Memory, MemoryQuerySet
+from memoryapp.longterm.models import Kind, Memory, MemoryQuerySet
 
 FIRST_OF_KIND = 5  # rows of a section, grouped by kind
 
@@ -44,22 +45,43 @@ class Section:
 def facts(request: HttpRequest) -> HttpResponse:
     if request.GET.get("as_of"):
         return redirect(f"{reverse('inspector:as_of')}?day={request.GET['as_of'][:10]}")
+    if not all(request.GET.values()):
+        return redirect(_without_empty(request.GET))
     user_id = subject(request)
-    filters = FactFilters.of(request.GET.dict())
-    rows = fact_filters.rows(user_id, filters, now=timezone.now())
     kinds = list(queries.statement_kinds())
+    filters, notes = _known(FactFilters.of(request.GET.dict()), request.GET, kinds)
+    rows = fact_filters.rows(user_id, filters, now=timezone.now())
     context = {
+        "notes": notes,
         "filters": filters,
         "choices": fact_filters,
         "chips": fact_filters.chips(user_id, filters, kinds=kinds),
         "kinds": kinds,
         "here": request.get_full_path(),
-        "clear_url": FactFilters(sort=filters.sort, group=filters.group).query(),
-        "list_url": filters.without("group").query(),
+        "clear_url": FactFilters(sort=filters.sort, group=filters.group).url,
+        "list_url": filters.without("group").url,
         "group_url": filters.query(group="kind"),
     }
     context |= _by_kind(user_id, rows, filters) if filters.group else _page(request, rows, filters)
     return render_page(request, "facts", context)
+
+
+def _without_empty(values: QueryDict) -> str:
+    """The one address of a list: a form sends every filter, also those that are not on."""
+    given = [(name, value) for name, several in values.lists() for value in several if value]
+    address = reverse("inspector:facts")
+    return f"{address}?{urlencode(given)}" if given else address
+
+
+def _known(filters: FactFilters, values: QueryDict, kinds: Sequence[Kind]) -> tuple[FactFilters, list[str]]:
+    """Without a kind or state that there is not, and what is said of each."""
+    notes = []
+    if filters.kind and filters.kind not in {kind.slug for kind in kinds}:
+        notes.append(f"There is no kind “{filters.kind[:60]}”: facts of any kind are listed.")
+        filters = filters.without("kind")
+    if not filters.status and (status := values.get("status", "").strip()):
+        notes.append(f"There is no state “{status[:60]}”: what is in use is listed.")
+    return filters, notes
 
 
 def _page(request: HttpRequest, rows: MemoryQuerySet, filters: FactFilters) -> dict[str, object]:
@@ -115,4 +137,6 @@ def _fits(action: Action, filters: FactFilters) -> bool:
         return action == Action.FORGET
     if filters.status == "expired":
         return action in {Action.BRING_BACK, Action.FORGET}
+    if filters.lifetime == "kept":
+        return action in {Action.FOLLOW, Action.CHANGE_KIND, Action.FORGET}
     return action not in {Action.CONFIRM, Action.BRING_BACK}

@@ -1,17 +1,18 @@
 """One fact: to read, correct, settle, keep, let go and forget."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date, datetime
 from enum import StrEnum
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
+from uuid6 import uuid7
 
 from memoryapp.accounts.auth import PageRequest
 from memoryapp.errors import InvalidInputError, MemoryAppError, NotFoundError, StaleVersionError
@@ -21,10 +22,11 @@ from memoryapp.inspector.break_glass import subject
 from memoryapp.inspector.posted import day_or_none, next_page, one_of, version_of, whole_number
 from memoryapp.inspector.presentation import fact_url
 from memoryapp.inspector.views import render_page
+from memoryapp.inspector.waiting_views import decided
 from memoryapp.longterm import forgettings, lifetimes, operations, queries
 from memoryapp.longterm.feedback import give_feedback
 from memoryapp.longterm.models import Memory
-from memoryapp.longterm.presentation import BROUGHT_BACK
+from memoryapp.longterm.presentation import BROUGHT_BACK, expires_text
 from memoryapp.policies.feedback import Verdict
 
 FORGOTTEN = "Forgotten. What was said stays in its conversation, and in the summaries of that."
@@ -44,7 +46,6 @@ class Span(StrEnum):
 
 
 SAID = {
-    Span.EXTEND: "Extended: its lifetime starts again today.",
     Span.KEEP: "Kept for ever, until you say otherwise.",
     Span.FOLLOW: "It lives as long as its kind says.",
     Span.ON_DATE: "It expires at the end of that day.",
@@ -104,7 +105,7 @@ def fact_edit(request: HttpRequest, memory_id: UUID) -> HttpResponse:
     except StaleVersionError:
         stale = Draft(draft.statement, draft.kind, draft.key, draft.sure, is_stale=True)
         return _fact(request, queries.get_memory(user_id, memory_id), draft=stale, status=409)
-    except InvalidInputError as error:
+    except (InvalidInputError, operations.KindRefusedError) as error:
         memory = queries.get_memory(user_id, memory_id)
         return _fact(request, memory, problem=str(error), draft=draft, status=error.http_status)
     undoing.offer(
@@ -163,11 +164,10 @@ def fact_settle(request: PageRequest, memory_id: UUID) -> HttpResponse:
         return _refused(request, memory_id, error)
     way_back = settling.way_back(settled, memory_id)
     if request.htmx:
-        return render(request, "inspector/pending.html#decided", {"id": memory_id, "offer": way_back})
+        return decided(request, memory_id, settled, way_back)
     undoing.put(request, way_back)
-    return redirect(
-        next_page(request.POST) or (fact_url(settled.shown) if settled.shown else "inspector:facts")
-    )
+    shown_url = fact_url(settled.shown) if settled.shown else reverse("inspector:facts")
+    return HttpResponseRedirect(next_page(request.POST) or shown_url)
 
 
 @login_required
@@ -208,13 +208,13 @@ def fact_lifetime(request: HttpRequest, memory_id: UUID) -> HttpResponse:
     memory = queries.get_memory(user_id, memory_id)
     try:
         span = Span(one_of(set(Span), request.POST.get("span", "")))
-        _live(user_id, memory_id, span, day=request.POST.get("day", ""))
+        undo_id = uuid7()
+        changed = _live(user_id, memory_id, span, day=request.POST.get("day", ""), undo_id=undo_id)
     except (StaleVersionError, InvalidInputError) as error:
         return _refused(request, memory_id, error)
-    back = _way_back(memory, span)
-    url = reverse("inspector:fact_lifetime", args=[memory_id]) if back else ""
-    undoing.offer(request, text=SAID[span], url=url, until=None, fields=back)
-    return redirect(next_page(request.POST) or fact_url(memory))
+    said = _lives(queries.get_memory(user_id, memory_id), span, changed=changed, now=timezone.now())
+    undoing.offer_lifetimes(request, user_id, undo_id, text=said)
+    return HttpResponseRedirect(next_page(request.POST) or fact_url(memory))
 
 
 @login_required
@@ -223,23 +223,47 @@ def fact_delete(request: HttpRequest, memory_id: UUID) -> HttpResponse:
     """The next page offers to undo it."""
     forgotten = forgettings.forget(subject(request), [memory_id], now=timezone.now())
     undoing.offer_forgetting(request, forgotten, text=FORGOTTEN)
-    return redirect(next_page(request.POST) or next_page(request.GET) or "inspector:facts")
+    back = next_page(request.POST) or next_page(request.GET)
+    return HttpResponseRedirect(back or reverse("inspector:facts"))
 
 
-def _live(user_id: UUID, memory_id: UUID, span: Span, *, day: str) -> None:
-    """Raises InvalidInputError for a day that cannot be its last."""
+def _live(user_id: UUID, memory_id: UUID, span: Span, *, day: str, undo_id: UUID) -> int:
+    """How many it changed. Raises InvalidInputError for a day that cannot be its last."""
     ids, now = [memory_id], timezone.now()
     match span:
         case Span.EXTEND:
-            lifetimes.extend(user_id, ids, now=now)
+            return lifetimes.extend(user_id, ids, now=now, undo_id=undo_id)
         case Span.KEEP:
-            lifetimes.keep(user_id, ids)
+            return lifetimes.keep(user_id, ids, undo_id=undo_id)
         case Span.FOLLOW:
-            lifetimes.follow_kind(user_id, ids)
+            return lifetimes.follow_kind(user_id, ids, undo_id=undo_id)
         case Span.BRING_BACK:
-            lifetimes.bring_back_expired(user_id, ids, now=now)
+            return lifetimes.bring_back_expired(user_id, ids, now=now, undo_id=undo_id)
         case Span.ON_DATE:
-            lifetimes.end_at(user_id, ids, at=_last_day(day))
+            return lifetimes.end_at(user_id, ids, at=_last_day(day), undo_id=undo_id)
+
+
+def _lives(memory: Memory, span: Span, *, changed: int, now: datetime) -> str:
+    """What is true of its lifetime after that."""
+    fades_at: datetime | None = getattr(memory, "fades_at", None)
+    is_over = fades_at is not None and fades_at <= now
+    if span == Span.EXTEND:
+        return _extended(memory, now=now)
+    if not changed:
+        return "It has expired: bring it back first." if is_over else "Nothing changed: it was so already."
+    if span == Span.FOLLOW and is_over:
+        return "It lives as long as its kind says, which is over: it has just expired."
+    return SAID[span]
+
+
+def _extended(memory: Memory, *, now: datetime) -> str:
+    fades_at: datetime | None = getattr(memory, "fades_at", None)
+    if fades_at is None:
+        return "It is kept for ever: there is nothing to extend."
+    if fades_at <= now:
+        return "It has expired: bring it back instead."
+    text = expires_text(fades_at, now=now)
+    return f"Its own date stays: it {text}." if memory.expires_at else f"Extended: {text} now."
 
 
 def _last_day(value: str) -> date:
@@ -248,19 +272,6 @@ def _last_day(value: str) -> date:
     if day is None:
         raise InvalidInputError("Choose the last day on which it is remembered.")
     return day
-
-
-def _way_back(before: Memory, span: Span) -> Mapping[str, str]:
-    """What a form sends to get what decided its lifetime before; empty for what affirms: that cannot be taken
-    back, and does no harm."""
-    if span in {Span.EXTEND, Span.BRING_BACK}:
-        return {}
-    if before.is_kept:
-        return {"span": Span.KEEP.value}
-    if before.expires_at is None:
-        return {"span": Span.FOLLOW.value}
-    last = timezone.localtime(before.expires_at) - timedelta(microseconds=1)
-    return {"span": Span.ON_DATE.value, "day": last.date().isoformat()}
 
 
 def _confidence(sure: str, before: Memory) -> float | None:
@@ -276,7 +287,7 @@ def _done(request: HttpRequest, memory_id: UUID, act: Callable[[UUID, int], str]
     """``act`` gets the person and the version they read, and returns what is said afterwards."""
     try:
         said = act(subject(request), version_of(request))
-    except (StaleVersionError, InvalidInputError) as error:
+    except (StaleVersionError, InvalidInputError, operations.KindRefusedError) as error:
         return _refused(request, memory_id, error)
     undoing.tell(request, said)
     return redirect("inspector:fact", memory_id)

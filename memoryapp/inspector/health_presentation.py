@@ -48,6 +48,15 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
+class SimilarFacts:
+    """Two facts that may say the same."""
+
+    newer: Memory
+    older: Memory
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True)
 class PairRow:
     """Two facts that may say the same, the newer first."""
 
@@ -73,8 +82,8 @@ def fact_row(memory: Memory, *, note: str = "") -> FactRow:
     )
 
 
-def pair_row(newer: Memory, older: Memory, *, similarity: float) -> PairRow:
-    return PairRow(fact_row(newer), fact_row(older), round(similarity * 100))
+def pair_row(pair: SimilarFacts) -> PairRow:
+    return PairRow(fact_row(pair.newer), fact_row(pair.older), round(pair.similarity * 100))
 
 
 def waiting(count: int) -> Check:

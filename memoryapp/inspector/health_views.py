@@ -15,7 +15,7 @@ from memoryapp.context import queries as context_queries
 from memoryapp.embeddings.registry import get_embedder
 from memoryapp.inspector import break_glass
 from memoryapp.inspector import health_presentation as show
-from memoryapp.inspector.health_presentation import FIRST, Check, PairRow
+from memoryapp.inspector.health_presentation import FIRST, Check, SimilarFacts
 from memoryapp.inspector.posted import uuid_or_none
 from memoryapp.inspector.views import render_page
 from memoryapp.longterm import checkups, queries, search
@@ -45,7 +45,7 @@ def health(request: HttpRequest) -> HttpResponse:
         "quota": quota,
         "troubles": troubles,
         "well": [check for check in checks if not check.count],
-        "pairs": pairs[:FIRST],
+        "pairs": [show.pair_row(pair) for pair in pairs[:FIRST]],
         "pair_count": len(pairs),
         "is_compared": is_compared,
         "compared": found.embedded,
@@ -62,7 +62,7 @@ def duplicates(request: HttpRequest) -> HttpResponse:
     user_id, begin = break_glass.subject(request), uuid_or_none(request.GET.get("begin", ""))
     pairs, next_begin = _pairs(user_id, model_id=get_embedder().model_id, begin=begin)
     context = {
-        "pairs": pairs[:PAIRS_SHOWN],
+        "pairs": [show.pair_row(pair) for pair in pairs[:PAIRS_SHOWN]],
         "pair_count": len(pairs),
         "next_url": f"?begin={next_begin}" if next_begin else "",
         "part": PART,
@@ -88,21 +88,21 @@ def health_embed(request: HttpRequest) -> HttpResponse:
 def _checks(
     user_id: UUID, found: checkups.Findings, quota: queries.Quota, *, now: datetime, model_id: str
 ) -> list[Check]:
-    """Each lists its first facts by a query of its own, whether it found any or not: always as many."""
+    """Each that found any lists its first facts by a query of its own, which reads them all again."""
     missing = found.unembedded + found.other_model
     largest = max(
         queries.counts_by_kind(user_id, queries.memories(user_id)), key=lambda pair: pair[1], default=None
     )
     return [
         show.waiting(quota.waiting),
-        show.flagged(found.flagged, checkups.flagged(user_id, now=now)[:FIRST]),
-        show.stale(found.stale, checkups.stale(user_id, now=now)[:FIRST]),
+        show.flagged(found.flagged, checkups.flagged(user_id, now=now)[:FIRST] if found.flagged else ()),
+        show.stale(found.stale, checkups.stale(user_id, now=now)[:FIRST] if found.stale else ()),
         show.noise(_noise(user_id, now=now)),
-        show.unused(found.unused, checkups.unused(user_id, now=now)[:FIRST]),
+        show.unused(found.unused, checkups.unused(user_id, now=now)[:FIRST] if found.unused else ()),
         show.unembedded(
             missing,
             other_model=found.other_model,
-            rows=checkups.not_embedded(user_id, now=now, model_id=model_id)[:FIRST],
+            rows=checkups.not_embedded(user_id, now=now, model_id=model_id)[:FIRST] if missing else (),
         ),
         show.room(
             quota.used,
@@ -124,7 +124,9 @@ def _noise(user_id: UUID, *, now: datetime) -> list[tuple[Memory, float]]:
     return sorted(((memory, often[memory.id]) for memory in rows), key=lambda pair: -pair[1])
 
 
-def _pairs(user_id: UUID, *, model_id: str, begin: UUID | None = None) -> tuple[list[PairRow], UUID | None]:
+def _pairs(
+    user_id: UUID, *, model_id: str, begin: UUID | None = None
+) -> tuple[list[SimilarFacts], UUID | None]:
     """Those of a part that begins there, the most similar first, and where the next part begins."""
     ids, vectors = search.vectors(user_id, model_id=model_id, begin=begin)
     part = PART if len(ids) > COMPARED_AT_ONCE or begin else len(ids)
@@ -138,5 +140,5 @@ def _pairs(user_id: UUID, *, model_id: str, begin: UUID | None = None) -> tuple[
             and older
             and rules.may_say_the_same(newer.statement, older.statement, similarity=pair.similarity)
         ):
-            pairs.append(show.pair_row(newer, older, similarity=pair.similarity))
+            pairs.append(SimilarFacts(newer, older, pair.similarity))
     return pairs, ids[part] if len(ids) > part else None

@@ -9,6 +9,7 @@ from django.core.validators import MaxLengthValidator
 from django.utils.text import slugify
 
 from memoryapp.longterm.models import MAX_DAYS, Kind
+from memoryapp.policies import reasons
 
 OLD_REASON = "This is the reason for the lifetime before. Say why it is kept so long from now on."
 EXPERIENCE_FIELDS = {"is_always_used"}  # of statements alone
@@ -81,6 +82,12 @@ class RuleForm(forms.Form):
         self.fields["ttl_days"] = DaysField(name="Lifetime", least=least, help_text=_lifetime_help(kind))
         for name in _fields_without(kind):
             del self.fields[name]
+
+    def clean_rationale(self) -> str:
+        try:
+            return reasons.cleaned(self.cleaned_data["rationale"], max_chars=300)
+        except reasons.ReasonMissingError as error:
+            raise forms.ValidationError(str(error)) from error
 
     def values(self) -> dict[str, Any]:
         """What was written, of a form that is valid; a percentage that stayed leaves the number as it was."""
@@ -162,3 +169,10 @@ def _fields_without(kind: Kind) -> set[str]:
     if kind.subject == Kind.Subject.RUN:
         return RUN_FIELDS
     return EXPERIENCE_FIELDS if kind.subject == Kind.Subject.EXPERIENCE else set()
+
+
+def focus_problem(form: forms.Form) -> None:
+    """Let the page of a refused form begin at the first field that is not right."""
+    wrong = next((name for name in form.fields if name in form.errors), None)
+    if wrong:
+        form.fields[wrong].widget.attrs["autofocus"] = True

@@ -240,10 +240,12 @@ def undoing(change: KindChange) -> Undoing:
     """Of the newest change that was made, whose values are still those of its kind."""
     kind = change.kind
     back = change.before.get("ttl_days", kind.ttl_days)
-    now = next(iter(kind_changes.preview(kind, after=back)), Fading(0, 0, 0, 0))
-    if now.kept_rows:
+    now = next(iter(lifetime_effects(kind, back)), Fading(0, 0, 0, 0))
+    if now.kept_rows and kind.subject == Kind.Subject.RUN:
+        label = f"Undo: keep {counted(now.kept_rows, kind)}"
+    elif now.kept_rows:
         label = f"Undo: bring {counted(now.kept_rows)} back"
-    elif now.rows:
+    elif now.rows and kind.subject != Kind.Subject.RUN:
         label = f"Undo: hide {counted(now.rows)} again"
     else:
         label = "Undo: restore the rule"
@@ -272,7 +274,10 @@ def _name(person: Any) -> str:
     return person.get_username() if person else "somebody who is gone"
 
 
-def counted(rows: int) -> str:
+def counted(rows: int, kind: Kind | None = None) -> str:
+    """Of a kind, if it may be of records of runs."""
+    if kind is not None and kind.subject == Kind.Subject.RUN:
+        return f"{rows:,} {'record' if rows == 1 else 'records'}"
     return f"{rows:,} {'memory' if rows == 1 else 'memories'}"
 
 

@@ -23,7 +23,7 @@ from memoryapp.accounts.auth import caller
 from memoryapp.errors import InvalidInputError, MemoryAppError
 from memoryapp.inspector import kind_presentation as show
 from memoryapp.inspector import undoing
-from memoryapp.inspector.kind_forms import ChangeForm, NewKindForm
+from memoryapp.inspector.kind_forms import ChangeForm, NewKindForm, focus_problem
 from memoryapp.longterm import kind_changes, kind_effects, kinds, queries
 from memoryapp.longterm.kind_changes import KindChangedError, Rule
 from memoryapp.longterm.kind_effects import Held
@@ -79,6 +79,7 @@ def kind(request: HttpRequest, slug: str) -> HttpResponse:
         return _kind(request, found, ChangeForm(kind=found))
     form = ChangeForm(request.POST, kind=found)
     if not form.is_valid():
+        focus_problem(form)
         return _kind(request, found, form, status=InvalidInputError.http_status)
     applies_at = form.applies_at(time_zone=caller(request).time_zone)
     values = form.values()
@@ -123,6 +124,7 @@ def add(request: HttpRequest) -> HttpResponse:
                 request, f"Added: {made.label}. What is remembered can be of this kind from now on."
             )
             return redirect("policies:kinds")
+    focus_problem(form)
     return render_policy(request, "kind_add", {"form": form}, status=InvalidInputError.http_status)
 
 
@@ -170,7 +172,11 @@ def undo(request: HttpRequest, change_id: UUID) -> HttpResponse:
         messages.error(request, str(error))
     else:
         said = "Taken back" if change.applied_at else "Withdrawn"
-        gone = f" Gone for good: {show.counted(change.deleted_rows)}." if change.deleted_rows else ""
+        gone = (
+            f" Gone for good: {show.counted(change.deleted_rows, change.kind)}."
+            if change.deleted_rows
+            else ""
+        )
         messages.success(request, f"{said}: the change of {change.kind.label}.{gone}")
     return redirect("policies:kind", slug=change.kind.slug)
 
@@ -267,8 +273,12 @@ def _tell(request: HttpRequest, made: KindChange) -> None:
         text = f"{made.kind.label} changes on {_day(made.applies_at, 'j F Y')}."
         undoing.offer(request, text=text, url=url, until=None, label="Withdraw")
         return
-    text = f"Changed: {made.kind.label}. It holds from now on, for old memories too."
     until = kind_changes.undo_until(made)
+    if made.kind.subject == Kind.Subject.RUN and "ttl_days" in made.after and until:
+        text = f"Changed: {made.kind.label}. Old records that it ends are deleted from {_day(until, 'j M, H:i')} on."
+        undoing.offer(request, text=text, url=url, until=None)
+        return
+    text = f"Changed: {made.kind.label}. It holds from now on, for old memories too."
     if made.hidden_rows and until:
         text += f" {show.counted(made.hidden_rows)} hidden: until {_day(until, 'j M, H:i')} all of it can come back."
     undoing.offer(request, text=text, url=url, until=None)

@@ -13,8 +13,9 @@ from memoryapp.errors import InvalidInputError, NotFoundError
 from memoryapp.inspector import conversation_presentation as show
 from memoryapp.inspector import presentation, undoing
 from memoryapp.inspector.break_glass import subject
+from memoryapp.inspector.undoing import Offer
 from memoryapp.inspector.views import render_page
-from memoryapp.longterm import forgettings
+from memoryapp.longterm import forgettings, quotes
 from memoryapp.longterm import queries as longterm
 from memoryapp.transcript import deletions, queries, redaction
 from memoryapp.transcript.conversations import ReplyInProgressError
@@ -32,14 +33,16 @@ def message(request: HttpRequest, message_id: UUID) -> HttpResponse:
 @require_POST
 def correct(request: HttpRequest, message_id: UUID) -> HttpResponse:
     user_id, text = subject(request), request.POST.get("text", "")
-    taken = _memories_of(user_id, [message_id])
+    before = queries.get_message(user_id, message_id).text
     try:
         changed = redaction.correct_message(user_id, message_id, text=text)
     except (InvalidInputError, ReplyInProgressError) as error:
         found = queries.get_message(user_id, message_id)
         return _page(request, found, draft=text, correct_problem=str(error), status=error.http_status)
-    undoing.offer(request, text="Corrected. The words before are kept nowhere in it.", url="", until=None)
-    return _done(request, changed, taken)
+    where = f" in {changed.chats:,} chats that hold it" if changed.chats > 1 else ""
+    return _done(
+        request, changed, f"Corrected{where}. The words before are kept nowhere in it.", before=before
+    )
 
 
 @login_required
@@ -48,7 +51,7 @@ def redact(request: HttpRequest, message_id: UUID) -> HttpResponse:
     """The words that were named, or (``all``) the whole message."""
     user_id, words = subject(request), request.POST.get("words", "")
     is_whole = "all" in request.POST
-    taken = _memories_of(user_id, [message_id])
+    before = queries.get_message(user_id, message_id).text
     try:
         changed = redaction.redact_message(
             user_id,
@@ -61,8 +64,9 @@ def redact(request: HttpRequest, message_id: UUID) -> HttpResponse:
         return _page(request, found, words=words, redact_problem=str(error), status=error.http_status)
     count = len(changed.message_ids)
     where = "one message" if count == 1 else f"{count:,} messages"
-    undoing.offer(request, text=f"Redacted in {where}. This cannot be undone.", url="", until=None)
-    return _done(request, changed, taken)
+    if changed.chats > 1:
+        where += f" of {changed.chats:,} chats"
+    return _done(request, changed, f"Redacted in {where}. This cannot be undone.", before=before)
 
 
 @login_required
@@ -120,6 +124,9 @@ def _page(
         "correct_problem": correct_problem,
         "redact_problem": redact_problem,
         "mark": redaction.MARK,
+        "saying": len(quotes.saying(found.user_id, learned, before=found.text)),
+        "is_forgetting": request.method == "GET" or "forget" in request.POST,
+        "has_taught": longterm.from_conversation(found.user_id, found.turn.conversation_id).exists(),
     }
     return render_page(request, "message", context, status=status)
 
@@ -129,10 +136,22 @@ def _memories_of(user_id: UUID, message_ids: list[UUID]) -> list[UUID]:
     return list(dict.fromkeys(one.memory_id for rows in taken.values() for one in rows))
 
 
-def _done(request: HttpRequest, changed: Changed, taken: list[UUID]) -> HttpResponse:
-    if "forget" in request.POST:
-        _forget(request, taken)
-    return redirect("inspector:message", changed.message_id)
+def _done(request: HttpRequest, changed: Changed, text: str, *, before: str) -> HttpResponse:
+    """``before``: what the message said. Memories of what changed that say what it says no more go when that was
+    asked for; else they are named."""
+    user_id, page = subject(request), reverse("inspector:message", args=[changed.message_id])
+    after = queries.get_message(user_id, changed.message_id).text
+    taken = _memories_of(user_id, list(changed.message_ids))
+    saying = quotes.saying(user_id, taken, before=before, after=after)
+    if saying and "forget" not in request.POST:
+        one = "1 memory still says these words."
+        text += f" {one}" if len(saying) == 1 else f" {len(saying):,} memories still say these words."
+        see_url = reverse("inspector:fact", args=[saying[0]]) if len(saying) == 1 else f"{page}#learned-title"
+        undoing.put(request, Offer(text, see_url=see_url))
+    else:
+        undoing.tell(request, text)
+        _forget(request, saying)
+    return redirect(page)
 
 
 def _forget(request: HttpRequest, memory_ids: list[UUID]) -> None:

@@ -30,10 +30,11 @@ PURPOSES: Final = {
     "promotion": "lessons of runs",
 }
 
-# Sizes with indexes and what is stored out of line; rows as the planner counts them, which no table has to be read for.
+# Sizes with indexes and what is stored out of line; rows as the server counts writes, or where it has forgotten those
+# in a crash as the planner does (-1 before it has looked): no table has to be read for either.
 SIZES: Final = """
-SELECT relname, pg_total_relation_size(oid), greatest(reltuples, 0)::bigint
-FROM pg_class WHERE relname = ANY (%(tables)s) AND relkind = 'r'
+SELECT pg_class.relname, pg_total_relation_size(relid), greatest(n_live_tup, reltuples, 0)::bigint
+FROM pg_stat_user_tables JOIN pg_class ON pg_class.oid = relid WHERE pg_class.relname = ANY (%(tables)s)
 """
 
 

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.db.models import Sum
+from django.db.models import QuerySet, Sum
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
@@ -31,6 +31,7 @@ from memoryapp.scratchpad.models import Run
 from memoryapp.transcript import queries as transcript
 
 SHOWN: Final = 5
+LISTED: Final = 30  # of the news, when all of them are asked for
 WEEKS: Final = 12
 FIRST_LOOK: Final = timedelta(days=365 * 100)  # before a first visit there is nothing that was seen
 
@@ -39,9 +40,10 @@ FIRST_LOOK: Final = timedelta(days=365 * 100)  # before a first visit there is n
 @require_GET
 def overview(request: HttpRequest) -> HttpResponse:
     user_id, now = break_glass.subject(request), timezone.now()
-    counted = queries.counts_by_kind(user_id, queries.memories(user_id))
-    facts = sum(n for _, n in counted)
     time_zone = timezone.get_current_timezone_name()
+    standing = tallies.standing(user_id, now=now, time_zone=time_zone, weeks=WEEKS)
+    facts = sum(n for _, n in standing.by_kind)
+    expiring, expiring_count = _first(queries.expiring_soon(user_id, now=now, days=SOON_DAYS))
     recalls = context_queries.recalls_per_week(user_id, weeks=WEEKS, now=now)
     quota = queries.quota(user_id)
     tiers = _tiers(user_id, facts=facts)
@@ -52,17 +54,21 @@ def overview(request: HttpRequest) -> HttpResponse:
         "soon_days": SOON_DAYS,
         "here": request.get_full_path(),
         "tiers": tiers,
-        "news": _news(user_id, since=_seen_until(request, user_id, now=now), now=now),
+        "listed": LISTED,
+        "news": _news(
+            user_id,
+            since=_seen_until(request, user_id, now=now),
+            now=now,
+            shown=LISTED if request.GET.get("news") == "all" else SHOWN,
+        ),
         "waiting": [
             presentation.memory_row(memory)
             for memory in queries.memories(user_id, status="waiting").order_by("-recorded_at", "-id")[:3]
         ],
-        "expiring": [
-            presentation.memory_row(memory)
-            for memory in queries.expiring_soon(user_id, now=now, days=SOON_DAYS)[:SHOWN]
-        ],
-        "kinds": show.kinds_chart(counted),
-        "growth": show.growth_chart(tallies.growth(user_id, now=now, time_zone=time_zone, weeks=WEEKS)),
+        "expiring": [presentation.memory_row(memory) for memory in expiring],
+        "expiring_count": expiring_count,
+        "kinds": show.kinds_chart(standing.by_kind),
+        "growth": show.growth_chart(standing.growth),
         "recalls": show.recalls_chart(recalls),
         "storage": show.storage_chart(storage.bytes_by_tier(user_id)),
     }
@@ -111,19 +117,25 @@ def _tiers(user_id: UUID, *, facts: int) -> dict[str, dict[str, Any]]:
     }
 
 
-def _news(user_id: UUID, *, since: datetime | None, now: datetime) -> show.News:
+def _news(user_id: UUID, *, since: datetime | None, now: datetime, shown: int) -> show.News:
     start = since or now - FIRST_LOOK
-    learned = tallies.learned_since(user_id, start)
-    changed = tallies.replaced_since(user_id, start)
-    expired = tallies.expired_since(user_id, start)
+    learned, learned_count = _first(tallies.learned_since(user_id, start), shown=shown)
+    changed, changed_count = _first(tallies.replaced_since(user_id, start), shown=shown)
+    expired, expired_count = _first(tallies.expired_since(user_id, start), shown=shown)
     swept = activity.entries(user_id).filter(verb=Verb.EXPIRED, recorded_at__gt=start)
     return show.News(
         since=since,
-        learned=[show.learned_row(memory, now=now) for memory in learned[:SHOWN]],
-        learned_count=learned.count(),
-        changed=[show.changed_row(former) for former in changed[:SHOWN]],
-        changed_count=changed.count(),
-        expired=[show.expired_row(memory) for memory in expired[:SHOWN]],
-        expired_count=expired.count(),
+        learned=[show.learned_row(memory, now=now) for memory in learned],
+        learned_count=learned_count,
+        changed=[show.changed_row(former) for former in changed],
+        changed_count=changed_count,
+        expired=[show.expired_row(memory) for memory in expired],
+        expired_count=expired_count,
         deleted=swept.aggregate(total=Sum("rows"))["total"] or 0,
     )
+
+
+def _first(rows: QuerySet[Memory], *, shown: int = SHOWN) -> tuple[list[Memory], int]:
+    """Those that are shown, and how many there are: counted only where they are more, which reads them all again."""
+    found = list(rows[: shown + 1])
+    return found[:shown], len(found) if len(found) <= shown else rows.count()

@@ -54,8 +54,11 @@ def people(request: HttpRequest) -> HttpResponse:
         cursor=request.GET.get("after", ""),
         limit=PAGE,
     )
+    opened = break_glass.opened(request)
     context = {
         "people": _counted(page),
+        "opened": opened,
+        "opened_id": UUID(opened.user_id) if opened else None,
         "q": text,
         "next_url": next_url({"q": text}, next_cursor),
     }

@@ -32,9 +32,10 @@ def one_of(known: Set[str], value: str) -> str:
 
 
 def next_page(values: QueryDict) -> str:
-    """Where the person came from, if that is a page of ours; else empty."""
+    """The path that the person came from, if that is a page of ours; else empty."""
     back = values.get("next", "")
-    return back if url_has_allowed_host_and_scheme(back, allowed_hosts=None) else ""
+    is_ours = back.startswith("/") and url_has_allowed_host_and_scheme(back, allowed_hosts=None)
+    return back if is_ours else ""
 
 
 def uuid_or_none(value: str) -> UUID | None:

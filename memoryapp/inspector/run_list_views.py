@@ -9,7 +9,7 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -21,7 +21,7 @@ from memoryapp.accounts.auth import PageRequest
 from memoryapp.errors import InvalidInputError, NotFoundError
 from memoryapp.inspector import run_presentation as show
 from memoryapp.inspector.break_glass import subject
-from memoryapp.inspector.bulk import TYPED_ABOVE
+from memoryapp.inspector.bulk import CHANGED, TYPED_ABOVE, mark
 from memoryapp.inspector.posted import day_or_none, next_page, one_of, uuid_or_none
 from memoryapp.inspector.views import PAGE, next_url, render_page
 from memoryapp.longterm import queries as longterm
@@ -111,7 +111,7 @@ def picked(request: HttpRequest) -> HttpResponse:
     if wanted == Keeping.LONGER:
         _keep(request, user_id, asked.ids)
         return redirect(back)
-    if len(asked.ids) > TYPED_ABOVE and request.POST.get("typed", "").strip().casefold() != WORD:
+    if len(asked.ids) > TYPED_ABOVE and not _is_typed(request.POST, asked):
         return _confirmation(request, asked, back=back)
     _delete(request, user_id, asked.ids)
     return redirect(back)
@@ -132,16 +132,24 @@ def _delete(request: HttpRequest, user_id: UUID, ids: Collection[UUID]) -> None:
     messages.success(request, said)
 
 
+def _is_typed(values: QueryDict, asked: _Picked) -> bool:
+    """Whether the word was typed, and for just these."""
+    return values.get("typed", "").strip().casefold() == WORD and values.get("shown") == mark(asked.ids)
+
+
 def _confirmation(request: HttpRequest, asked: _Picked, *, back: str) -> HttpResponse:
     was_typed = "typed" in request.POST
+    is_other = request.POST.get("shown") != mark(asked.ids)
+    problem = CHANGED if is_other else f"Type the word “{WORD}” to go on."
     context = {
+        "shown": mark(asked.ids),
         "count": len(asked.ids),
         "count_text": _count(len(asked.ids)),
         "ids": [] if asked.conversation_id else asked.ids,
         "conversation_id": asked.conversation_id,
         "word": WORD,
         "back": back,
-        "problem": f"Type the word “{WORD}” to go on." if was_typed else "",
+        "problem": problem if was_typed else "",
     }
     return render_page(request, "runs_delete", context, status=422 if was_typed else 200)
 

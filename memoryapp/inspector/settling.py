@@ -21,26 +21,36 @@ class Answer(StrEnum):
     NEITHER = "neither"
 
 
-SAID = {
-    Answer.NEW: "Remembered.",
-    Answer.HELD: "Forgotten. What was in use stays.",
-    Answer.BOTH: "Remembered beside what was in use.",
-    Answer.NEITHER: "Forgotten, both of them.",
+DONE = {
+    Answer.NEW: "Remembered",
+    Answer.HELD: "Forgotten",
+    Answer.BOTH: "Remembered beside what was in use",
+    Answer.NEITHER: "Forgotten, both of them",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Settled:
     """What an answer did. ``shown``: the memory that is in use after it, if one is; ``forgetting``: of what went,
-    which can be undone; without one ``longterm.unsettling`` takes the answer back."""
+    which can be undone; without one ``longterm.unsettling`` takes the answer back. ``words``: of what waited."""
 
     answer: Answer
+    words: str
     shown: Memory | None
     forgetting: Forgetting | None = None
 
     @property
+    def done(self) -> str:
+        return DONE[self.answer]
+
+    @property
+    def aside(self) -> str:
+        return "What was in use stays." if self.answer == Answer.HELD and self.shown else ""
+
+    @property
     def said(self) -> str:
-        return SAID[self.answer] if self.shown or self.answer == Answer.NEITHER else "Forgotten."
+        """Without what anybody said, so that it can be kept until a page tells it."""
+        return f"{self.done}. {self.aside}".strip()
 
 
 def settle(
@@ -56,17 +66,20 @@ def settle(
     if waiting.status not in queries.WAITING:
         raise InvalidInputError("This memory does not wait for your word.")
     held = _as_shown(user_id, rival, waiting) if rival else queries.rival(waiting)
+    words = waiting.statement
     match answer:
         case Answer.NEW:
-            return Settled(Answer.NEW, operations.confirm(user_id, memory_id, version=version, now=now))
+            return Settled(
+                Answer.NEW, words, operations.confirm(user_id, memory_id, version=version, now=now)
+            )
         case Answer.BOTH:
             beside = operations.confirm(user_id, memory_id, version=version, now=now, is_beside=True)
-            return Settled(Answer.BOTH, beside)
+            return Settled(Answer.BOTH, words, beside)
         case Answer.HELD:
-            return Settled(Answer.HELD, held, _forget(user_id, [waiting], now=now))
+            return Settled(Answer.HELD, words, held, _forget(user_id, [waiting], now=now))
         case Answer.NEITHER:
             both = [waiting, *([held] if held else [])]
-            return Settled(Answer.NEITHER, None, _forget(user_id, both, now=now))
+            return Settled(Answer.NEITHER, words, None, _forget(user_id, both, now=now))
     raise InvalidInputError("Say which of them holds.")
 
 

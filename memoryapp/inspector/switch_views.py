@@ -4,8 +4,8 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from memoryapp.accounts.auth import caller_id
@@ -34,7 +34,7 @@ def switch(request: HttpRequest) -> HttpResponse:
     switch_memory(_person(request), use=wanted.get("use"), save=wanted.get("save"))
     for name, is_on in wanted.items():
         messages.success(request, TOLD[name, is_on])
-    return redirect(next_page(request.POST) or "inspector:overview")
+    return HttpResponseRedirect(next_page(request.POST) or reverse("inspector:overview"))
 
 
 @login_required
@@ -54,7 +54,7 @@ def refuse_kind(request: HttpRequest, slug: str) -> HttpResponse:
     else:
         raise InvalidInputError("Say whether it is refused: yes or no.")
     messages.success(request, said)
-    return redirect(next_page(request.POST) or "inspector:overview")
+    return HttpResponseRedirect(next_page(request.POST) or reverse("inspector:overview"))
 
 
 def _person(request: HttpRequest) -> UUID:

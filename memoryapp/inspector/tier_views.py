@@ -20,6 +20,7 @@ from memoryapp.errors import InvalidInputError, MemoryAppError
 from memoryapp.inspector import tier_presentation as show
 from memoryapp.inspector import undoing
 from memoryapp.longterm import queries as longterm
+from memoryapp.policies.reasons import ReasonMissingError
 from memoryapp.transcript import ending
 from memoryapp.tuning import operations, queries
 from memoryapp.tuning.knobs import TUNABLE, Value, parse
@@ -43,7 +44,7 @@ def tiers(request: HttpRequest) -> HttpResponse:
         return _save(request, by=admin)
     except operations.SettingsRefusedError as error:
         return _form(request, problems=error.problems, status=error.http_status)
-    except operations.ReasonMissingError as error:
+    except ReasonMissingError as error:
         return _form(request, reason_problem=str(error), status=error.http_status)
     except InvalidInputError as error:
         return _form(request, problem=str(error), status=error.http_status)

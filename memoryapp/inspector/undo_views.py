@@ -4,15 +4,16 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST
 
+from memoryapp.errors import InvalidInputError, MemoryAppError
 from memoryapp.inspector import undoing
 from memoryapp.inspector.break_glass import subject
-from memoryapp.inspector.posted import next_page
-from memoryapp.longterm import forgettings
+from memoryapp.inspector.posted import INCOMPLETE, next_page, uuid_or_none
+from memoryapp.longterm import forgettings, lifetimes
 from memoryapp.longterm.forgettings import TooLateError, Undone, UndoneAlreadyError
 
 
@@ -25,7 +26,7 @@ def forgetting_undo(request: HttpRequest, forgetting_id: UUID) -> HttpResponse:
         messages.error(request, str(error))
     else:
         undoing.tell(request, _said(undone))
-    return redirect(next_page(request.POST) or "inspector:facts")
+    return HttpResponseRedirect(next_page(request.POST) or reverse("inspector:facts"))
 
 
 @login_required
@@ -37,7 +38,26 @@ def forgetting_finish(request: HttpRequest, forgetting_id: UUID) -> HttpResponse
         messages.error(request, str(error))
     else:
         undoing.tell(request, "Deleted for good.")
-    return redirect(next_page(request.POST) or "inspector:facts")
+    return HttpResponseRedirect(next_page(request.POST) or reverse("inspector:facts"))
+
+
+@login_required
+@require_POST
+def lifetimes_undo(request: HttpRequest) -> HttpResponse:
+    """Every lifetime of a change as it was, to the moment."""
+    user_id, change_id = subject(request), uuid_or_none(request.POST.get("change", ""))
+    if change_id is None:
+        raise InvalidInputError(INCOMPLETE)
+    try:
+        count = lifetimes.undo(user_id, change_id, now=timezone.now())
+    except MemoryAppError as error:
+        messages.error(request, str(error))
+    else:
+        undoing.tell(
+            request,
+            "Its lifetime is as it was." if count == 1 else f"As before: the lifetimes of {count:,} facts.",
+        )
+    return HttpResponseRedirect(next_page(request.POST) or reverse("inspector:facts"))
 
 
 def _said(undone: Undone) -> str:

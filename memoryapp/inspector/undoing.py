@@ -8,12 +8,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any, Final
+from uuid import UUID
 
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
+from memoryapp.longterm import lifetimes
 from memoryapp.longterm.models import Forgetting
 
 _SESSION_KEY: Final = "undo_offers"
@@ -24,7 +26,8 @@ NO_FIELDS: Final[Mapping[str, str]] = {}
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """``text`` is whole sentences of the program, never what somebody said. ``until``: an ISO moment, or empty."""
+    """``text`` is whole sentences of the program, never what somebody said. ``until``: an ISO moment, or empty.
+    ``see_url``: of what it tells of, to look at."""
 
     text: str
     url: str = ""
@@ -32,6 +35,7 @@ class Offer:
     until: str = ""
     fields: Mapping[str, str] = field(default_factory=dict)
     finish_url: str = ""
+    see_url: str = ""
 
     @property
     def until_at(self) -> datetime | None:
@@ -87,6 +91,16 @@ def tell(request: HttpRequest, text: str) -> None:
 def offer_forgetting(request: HttpRequest, forgetting: Forgetting, *, text: str) -> None:
     """As ``of_forgetting``."""
     put(request, of_forgetting(forgetting, text=text))
+
+
+def offer_lifetimes(request: HttpRequest, user_id: UUID, undo_id: UUID, *, text: str) -> None:
+    """Of a change of lifetimes that was given this id; what changed nothing is only told."""
+    until = lifetimes.undo_until(user_id, undo_id)
+    if until is None:
+        tell(request, text)
+        return
+    url = reverse("inspector:lifetimes_undo")
+    offer(request, text=text, url=url, until=until, fields={"change": str(undo_id)})
 
 
 def taken(request: HttpRequest) -> list[Offer]:

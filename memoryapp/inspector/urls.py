@@ -51,6 +51,7 @@ urlpatterns = [
     path("facts/<uuid:memory_id>/forget", fact_views.fact_delete, name="fact_delete"),
     path("forgettings/<uuid:forgetting_id>/undo", undo_views.forgetting_undo, name="forgetting_undo"),
     path("forgettings/<uuid:forgetting_id>/finish", undo_views.forgetting_finish, name="forgetting_finish"),
+    path("lifetimes/undo", undo_views.lifetimes_undo, name="lifetimes_undo"),
     path("kinds/", login_required(RedirectView.as_view(pattern_name="policies:kinds")), name="kinds"),
     path(
         "kinds/<slug:slug>/", login_required(RedirectView.as_view(pattern_name="policies:kind")), name="kind"

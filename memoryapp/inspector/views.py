@@ -17,10 +17,12 @@ SOON_DAYS = 7  # what the tabs count as expiring soon
 def render_page(
     request: HttpRequest, page: str, context: dict[str, Any], *, status: int = 200
 ) -> HttpResponse:
+    """With what the tabs show; a page that has its ``quota`` or ``expiring_count`` already gives it along."""
     user_id = subject(request)
     context["quota"] = quota = context.get("quota") or queries.quota(user_id)
-    context["pending_count"] = quota.waiting
-    context["expiring_count"] = tallies.expiring_count(user_id, now=timezone.now(), days=SOON_DAYS)
+    context |= {"pending_count": quota.waiting, "subject_id": user_id}
+    if "expiring_count" not in context:
+        context["expiring_count"] = tallies.expiring_count(user_id, now=timezone.now(), days=SOON_DAYS)
     return render(request, f"inspector/{page}.html", context, status=status)
 
 

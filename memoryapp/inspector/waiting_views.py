@@ -1,11 +1,12 @@
 """What waits for its person's word: to decide one by one, or to forget all of a source at once."""
 
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
@@ -15,8 +16,10 @@ from memoryapp import rest
 from memoryapp.errors import InvalidInputError, StaleVersionError
 from memoryapp.inspector import break_glass, undoing
 from memoryapp.inspector import presentation as show
-from memoryapp.inspector.bulk import TYPED_ABOVE
+from memoryapp.inspector.bulk import TYPED_ABOVE, mark
 from memoryapp.inspector.posted import next_page, version_of
+from memoryapp.inspector.settling import Settled
+from memoryapp.inspector.undoing import Offer
 from memoryapp.inspector.views import next_url, render_page
 from memoryapp.longterm import forgettings, queries, tallies
 from memoryapp.longterm.tallies import WaitingSource
@@ -25,6 +28,12 @@ from memoryapp.longterm.unsettling import unsettle
 PAGE: Final = 20  # cards, each of which is read
 TYPED: Final = "forget"
 AT_ONCE: Final = 10_000
+COUNTING: Final = (
+    ("inspector/pending.html", "pending-count"),
+    ("inspector/pending.html", "pending-rest"),
+    ("inspector/base.html", "tab-pending"),
+    ("base.html", "nav-pending"),
+)
 
 
 @login_required
@@ -46,10 +55,14 @@ def pending_forget(request: HttpRequest) -> HttpResponse:
     if not ids:
         messages.info(request, "Nothing waits for your word any more.")
         return _see(reverse("inspector:pending"))
-    is_as_shown = request.POST.get("count") == str(len(ids))
+    is_as_shown = request.POST.get("shown") == mark(ids)
     word = request.POST.get("typed", "").strip().casefold()
     if not is_as_shown or (len(ids) > TYPED_ABOVE and word != TYPED):
-        problem = f"Type the word “{TYPED}”." if is_as_shown else f"There are {len(ids):,} now. Look again."
+        problem = (
+            f"Type the word “{TYPED}”."
+            if is_as_shown
+            else f"What waits changed meanwhile: {len(ids):,} now. Look again."
+        )
         return _pending(request, user_id, source=name, problem=problem, status=422)
     act = forgettings.forget(user_id, ids, now=timezone.now())
     count = f"{len(ids):,} memories that waited" if len(ids) > 1 else "the memory that waited"
@@ -70,6 +83,37 @@ def fact_unsettle(request: HttpRequest, memory_id: UUID) -> HttpResponse:
     return _see(next_page(request.POST) or reverse("inspector:pending"))
 
 
+def decided(request: HttpRequest, memory_id: UUID, settled: Settled, way_back: Offer) -> HttpResponse:
+    """What an answer did, in place of its card, and all that counts what waits."""
+    user_id = break_glass.subject(request)
+    sources = tallies.waiting_sources(user_id)
+    name = request.POST.get("source", "")
+    context = _counted(user_id, sources, _source(sources, name))
+    if name and context["chosen"] is None:
+        context["count"] = 0  # of the page's own source; there may be others
+    context |= {"id": memory_id, "settled": settled, "offer": way_back}
+    context["pending_count"] = sum(each.count for each in sources)
+    page = render_to_string("inspector/pending.html#decided", context, request)
+    parts = (_part(request, *names, context) for names in COUNTING)
+    return HttpResponse(page + "".join(parts))
+
+
+def _part(request: HttpRequest, template: str, name: str, context: dict[str, Any]) -> str:
+    html = render_to_string(f"{template}#{name}", context, request)
+    return f'<hx-partial hx-target="#{name}" hx-swap="outerHTML">{html}</hx-partial>'
+
+
+def _counted(user_id: UUID, sources: list[WaitingSource], chosen: WaitingSource | None) -> dict[str, Any]:
+    return {
+        "sources": sources,
+        "chosen": chosen,
+        "count": chosen.count if chosen else sum(each.count for each in sources),
+        "shown": mark(queries.ids_of(tallies.waiting(user_id, source=chosen), limit=AT_ONCE)),
+        "typed_above": TYPED_ABOVE,
+        "typed": TYPED,
+    }
+
+
 def _pending(
     request: HttpRequest, user_id: UUID, *, source: str, problem: str = "", status: int = 200
 ) -> HttpResponse:
@@ -82,14 +126,9 @@ def _pending(
         limit=PAGE,
     )
     query = urlencode({"source": chosen.name}) if chosen else ""
-    context = {
+    context = _counted(user_id, sources, chosen) | {
         "cards": show.waiting_cards(page),
-        "sources": sources,
-        "chosen": chosen,
-        "count": chosen.count if chosen else sum(each.count for each in sources),
         "here": reverse("inspector:pending") + (f"?{query}" if query else ""),
-        "typed_above": TYPED_ABOVE,
-        "typed": TYPED,
         "problem": problem,
         "next_url": next_url({"source": chosen.name if chosen else ""}, cursor),
     }

@@ -10,10 +10,12 @@ function showCount() {
   const all = form.querySelector("#pick-all");
   const picked = boxes().filter((box) => box.checked).length;
   const note = form.querySelector("#bulk-count");
-  if (all?.checked) note.textContent = "Picked:";
-  else note.textContent = picked ? `${picked} picked` : note.dataset.none;
-  form.toggleAttribute("data-idle", !picked && !all?.checked);
-  for (const button of form.querySelectorAll("button")) button.disabled = !picked && !all?.checked;
+  note.textContent = all?.checked ? "Picked:" : `${picked} picked`;
+  form.hidden = !picked && !all?.checked;
+  for (const button of form.querySelectorAll("button")) button.disabled = form.hidden;
+  for (const label of form.querySelectorAll("[data-counting]")) {
+    label.textContent = label.dataset.counting.replace("0", all?.checked ? all.dataset.total : picked);
+  }
   const page = document.getElementById("pick-page");
   if (!page) return;
   page.checked = picked > 0 && picked === boxes().length;

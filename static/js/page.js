@@ -45,11 +45,21 @@ document.addEventListener(
   { capture: true },
 );
 
-// Of tabs that do not fit, the one where the reader is.
-document.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+// The list is scrolled, not its entry into view: that would have the first Tab begin there, behind the skip link.
+
+// Of tabs that do not fit, the one where the reader is, in the middle.
+for (const tabs of document.querySelectorAll(".tabs")) {
+  const tab = tabs.querySelector("[aria-current]")?.getBoundingClientRect();
+  const box = tabs.getBoundingClientRect();
+  if (tab) tabs.scrollLeft += tab.left + tab.width / 2 - (box.left + box.width / 2);
+}
 
 // Of many chats, the open one.
-document.querySelector(".conversations [aria-current]")?.scrollIntoView({ block: "nearest" });
+for (const list of document.querySelectorAll(".sidebar__scroll")) {
+  const chat = list.querySelector(".conversations [aria-current]")?.getBoundingClientRect();
+  const box = list.getBoundingClientRect();
+  if (chat && chat.bottom > box.bottom) list.scrollTop += chat.bottom - box.bottom;
+}
 
 // A form that navigates: the second submission is dropped. The server settles what still gets through by its key.
 document.addEventListener("submit", (event) => {

@@ -18,9 +18,13 @@ from memoryapp.activity import operations as activity
 from memoryapp.activity.models import Entry, Tier, Verb
 from memoryapp.longterm import forgettings
 from memoryapp.longterm import operations as longterm
+from memoryapp.longterm.models import Kind
+from memoryapp.transcript import deletions, redaction
+from memoryapp.transcript import queries as transcript
 from tests.api.conftest import program_of
 from tests.inspector.reading import words_of
 from tests.longterm.saying import remember
+from tests.transcript.branching import talk
 from tests.world import CONTENT, everything_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("nudges")]
@@ -50,13 +54,17 @@ def empty_log(alice):
 
 
 class TestList:
-    def test_each_entry_says_who_did_what_without_content(self, browser, alice, empty_log):
+    def test_a_file_has_no_content_and_the_page_that_of_memories_alone(self, browser, alice, empty_log):
         everything_of(alice)
 
-        _, shown = browser.get(PAGE).content.decode().split("<main")  # beside it are the chats by name
+        page = browser.get(PAGE)
+        saved = [browser.get(PAGE, {"format": ending}).getvalue().decode() for ending in ("csv", "json")]
 
-        assert CONTENT not in shown
-        assert "laptop" in shown
+        assert "laptop" in words_of(page)
+        assert all(CONTENT not in text for text in saved)
+        assert {row.tier for row in page.context["entries"] if row.subject and row.subject.words} == {
+            "longterm"
+        }
 
     def test_actors_are_named(self, browser, alice):
         note(alice, Verb.ADDED, actor=Actor.ASSISTANT)
@@ -172,8 +180,35 @@ class TestSubjects:
 
         response = browser.get(PAGE, {"verb": "edited"})
 
-        assert "a memory, gone since" in words_of(response)
+        assert "a memory that is gone" in words_of(response)
+        assert "figs" not in words_of(response)
         assert str(memory.id) not in response.content.decode()
+
+    def test_a_memory_is_named_by_its_words_and_its_kind_by_its_label(self, browser, alice):
+        memory = remember(alice, "I like figs").memory
+        note(alice, Verb.REINFORCED, subject_id=memory.id, detail="contact_preference")
+        label = Kind.objects.get(slug="contact_preference").label
+
+        (row, *_) = browser.get(PAGE).context["entries"]
+
+        assert (row.subject.words, row.detail) == ("I like figs", label)
+
+    @pytest.mark.parametrize("act", ["delete", "redact", "undo"])
+    def test_turns_and_messages_are_not_called_conversations(self, browser, alice, act):
+        turns = talk(alice, "figs", "figs", "dates")
+        if act == "redact":
+            redaction.redact_message(alice.id, transcript.user_message(turns[0]).id, words="figs")
+        else:
+            deletion = deletions.delete_turns(alice.id, turns[1].id, following=True, now=timezone.now())
+        if act == "undo":
+            deletions.undo_deletion(alice.id, deletion.id)
+
+        shown = words_of(browser.get(PAGE))
+
+        expected = {"delete": "Deleted 2 exchanges", "undo": "Restored 2 exchanges"}
+        # Each reply repeats the word.
+        assert expected.get(act, "Redacted 4 messages") in shown
+        assert "2 conversations" not in shown
 
     def test_many_rows_take_no_more_queries_than_few(self, browser, alice, bob):
         def queries() -> int:
@@ -244,6 +279,24 @@ class TestExport:
         assert [(row["actor"], row["name"], row["verb"], row["rows"]) for row in rows] == [
             ("program", "'=cmd()", "read", "14")
         ]
+
+    @pytest.mark.parametrize(
+        ("name", "written"),
+        [
+            ("=cmd()", "'=cmd()"),
+            (" =1+1", "' =1+1"),
+            ("\u200b@x", "'\u200b@x"),
+            ("x;=HYPERLINK(1)", "x;'=HYPERLINK(1)"),
+            ("x; -1", "x;' -1"),
+            ("a-b; c=d", "a-b; c=d"),
+        ],
+    )
+    def test_no_cell_of_the_csv_is_a_formula(self, browser, alice, name, written):
+        note(alice, Verb.READ, actor=Actor.PROGRAM, name=name)
+
+        saved = browser.get(PAGE, {"format": "csv"}).getvalue().decode()
+
+        assert f',"{written}",' in saved
 
     def test_the_filtered_log_is_saved_as_json(self, browser, alice):
         subject_id = uuid4()

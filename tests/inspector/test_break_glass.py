@@ -7,14 +7,16 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from memoryapp.activity.models import Entry, Verb
+from memoryapp.activity.models import Entry, Opening, Verb
 from memoryapp.inspector import break_glass
+from memoryapp.tuning.models import DayUsage
 from tests.inspector.reading import words_of
 from tests.longterm.saying import live, remember
 from tests.world import CONTENT, everything_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("nudges")]
 PEOPLE = "/policies/people/"
+SECRET = "The API key is sk-ant-api03-AAAAAAAAAAAAAAAAAAAAAAAAAAAA1"
 
 
 def signed_in(user) -> Client:
@@ -109,7 +111,10 @@ class TestOpened:
 
         assert "An admin (carol) Opened with a reason Ticket 7" in shown
 
-    @pytest.mark.parametrize("reason", ["", "  ", "x" * 301])
+    @pytest.mark.parametrize(
+        "reason",
+        ["", "  ", "ok", "x" * 301, "\u200b\u200b\u200b", "\u202eevil", "\u2800\u3164\u2800", SECRET],
+    )
     def test_without_a_reason_it_stays_shut(self, carols, alice, reason):
         memory = remember(alice, "I like figs").memory
 
@@ -124,7 +129,7 @@ class TestOpened:
         memory = remember(alice, "I like figs").memory
         open_memory(carols, alice)
 
-        carols.post(reverse("inspector:fact_delete", args=[memory.id]))
+        carols.post(reverse("inspector:fact_delete", args=[memory.id]), {"person": alice.id})
 
         assert live(alice) == []
         entry = Entry.objects.get(user=alice, verb=Verb.FORGOT)
@@ -163,6 +168,39 @@ class TestOpened:
         assert carols.get("/api/v1/activity").json()["items"] == []
         assert "looking at alice" not in words_of(carols.get("/settings/"))
 
+    @pytest.mark.parametrize("page", ["chat:home", "accounts:settings", "policies:kinds", "policies:people"])
+    def test_every_page_says_that_it_is_open_and_closes_it(self, carols, alice, page):
+        before = words_of(carols.get(reverse(page)))
+        open_memory(carols, alice)
+
+        response = carols.get(reverse(page))
+
+        assert "alice’s memory is open to you as an admin" in words_of(response)
+        assert 'id="close-opened"' in response.content.decode()
+        assert "is open to you" not in before
+
+    def test_the_list_of_people_closes_it_too(self, carols, alice, bob):
+        open_memory(carols, alice)
+
+        response = carols.get(PEOPLE)
+
+        assert "open until" in words_of(response)
+        assert f'id="close-{alice.id}"' in response.content.decode()
+        assert f'id="close-{bob.id}"' not in response.content.decode()
+
+    def test_the_budget_on_the_overview_is_the_persons_and_in_the_settings_the_admins(
+        self, carols, carol, alice
+    ):
+        remember(alice, "I like figs")
+        today = timezone.now().date()
+        for person, tokens in ((alice, 111), (carol, 222)):
+            for day in range(-1, 2):  # whatever the zone, and should midnight pass
+                DayUsage.objects.create(user=person, day=today + timedelta(days=day), output_tokens=tokens)
+        open_memory(carols, alice)
+
+        assert "111 tokens used today" in words_of(carols.get(reverse("inspector:overview")))
+        assert "222 tokens used today" in words_of(carols.get(reverse("accounts:settings")))
+
     def test_it_is_open_to_that_session_alone(self, carols, carol, alice):
         memory = remember(alice, "I like figs").memory
         open_memory(carols, alice)
@@ -178,7 +216,7 @@ class TestOpened:
     def test_who_does_not_exist_is_not_found(self, carols):
         url = reverse("policies:people_open", args=["00000000-0000-7000-8000-000000000000"])
 
-        assert carols.post(url, {"reason": "x"}).status_code == 404
+        assert carols.post(url, {"reason": "Ticket 7"}).status_code == 404
 
     def test_looking_does_not_count_as_the_persons_visit(self, carols, alice):
         open_memory(carols, alice)
@@ -187,3 +225,124 @@ class TestOpened:
 
         alice.refresh_from_db()
         assert alice.memory_visited_at is None
+
+    def test_closed_it_stays_closed_when_a_slow_request_writes_its_session_back(self, carols, alice):
+        memory = remember(alice, "I like figs").memory
+        open_memory(carols, alice)
+        slow = dict(carols.session.items())
+
+        carols.post(reverse("policies:people_close"))
+        session = carols.session
+        session.update(slow)
+        session.save()
+
+        assert carols.get(reverse("inspector:fact", args=[memory.id])).status_code == 404
+
+    def test_ended_with_the_admins_rights_it_does_not_open_again_with_them(self, carols, carol, alice):
+        memory = remember(alice, "I like figs").memory
+        open_memory(carols, alice)
+        for is_staff in (False, True):
+            carol.is_staff = is_staff
+            carol.save()
+            response = carols.get(reverse("inspector:fact", args=[memory.id]))
+
+        assert response.status_code == 404
+
+    def test_opening_another_closes_the_one_before(self, carols, carol, alice, bob):
+        open_memory(carols, alice)
+        open_memory(carols, bob)
+
+        held = Opening.objects.filter(admin=carol, closed_at=None)
+
+        assert [opening.user for opening in held] == [bob]
+
+    def test_an_opening_is_of_no_use_to_another_admin(self, carols, bob, alice):
+        memory = remember(alice, "I like figs").memory
+        open_memory(carols, alice)
+        bob.is_staff = True
+        bob.save()
+        bobs = signed_in(bob)
+        session = bobs.session
+        session["opened_memory"] = carols.session["opened_memory"]
+        session.save()
+
+        assert bobs.get(reverse("inspector:fact", args=[memory.id])).status_code == 404
+
+    def test_it_ends_with_its_persons_account(self, carols, carol, alice):
+        open_memory(carols, alice)
+        alice.delete()
+
+        for url in (reverse("inspector:overview"), reverse("inspector:facts"), reverse("inspector:activity")):
+            assert carols.get(url).status_code == 200
+        carols.post(reverse("inspector:fact_add"), {"kind": "preference", "statement": "I like figs"})
+
+        assert live(carol) == ["I like figs"]
+
+    def test_what_can_be_undone_in_it_is_not_offered_in_ones_own(self, carols, alice):
+        memory = remember(alice, "I like figs").memory
+        open_memory(carols, alice)
+        carols.post(reverse("inspector:fact_delete", args=[memory.id]), {"person": alice.id})
+
+        carols.post(reverse("policies:people_close"))
+
+        assert "Forgotten." not in words_of(carols.get(reverse("inspector:facts")))
+
+
+class TestForms:
+    ADD = {"kind": "preference", "statement": "I like figs"}
+
+    def add(self, browser, **values):
+        return browser.post(reverse("inspector:fact_add"), self.ADD | values)
+
+    def test_every_form_of_an_opened_memory_says_whose_it_is(self, carols, alice):
+        everything_of(alice)
+        field = f'<input type="hidden" name="person" value="{alice.id}">'
+        before = carols.get(reverse("inspector:facts")).content.decode()
+
+        open_memory(carols, alice)
+        page = carols.get(reverse("inspector:facts")).content.decode()
+
+        assert field not in before
+        assert page.count(field) == page.count("csrfmiddlewaretoken") > 0
+
+    def test_a_form_of_the_opened_memory_acts_on_it(self, carols, alice, carol):
+        open_memory(carols, alice)
+
+        self.add(carols, person=str(alice.id))
+
+        assert (live(alice), live(carol)) == (["I like figs"], [])
+
+    def test_a_form_from_before_it_was_opened_does_nothing(self, carols, alice, carol):
+        open_memory(carols, alice)
+
+        response = self.add(carols)
+
+        assert response.status_code == 409
+        assert "You have alice’s memory open, and this page showed your own." in words_of(response)
+        assert (live(alice), live(carol)) == ([], [])
+
+    def test_a_form_from_before_it_was_closed_does_nothing(self, carols, alice, carol):
+        open_memory(carols, alice)
+        carols.post(reverse("policies:people_close"))
+
+        response = self.add(carols, person=str(alice.id))
+
+        assert response.status_code == 409
+        assert "This page showed alice’s memory, which is closed now." in words_of(response)
+        assert (live(alice), live(carol)) == ([], [])
+
+    def test_a_form_of_another_opened_memory_does_nothing(self, carols, alice, bob):
+        open_memory(carols, bob)
+
+        response = self.add(carols, person=str(alice.id))
+
+        assert response.status_code == 409
+        assert "You have bob’s memory open, and this page showed alice’s." in words_of(response)
+        assert (live(alice), live(bob)) == ([], [])
+
+    def test_nobody_learns_from_it_who_has_an_id(self, alice, bob):
+        response = self.add(signed_in(bob), person=str(alice.id))
+
+        assert response.status_code == 409
+        assert "alice" not in words_of(response)
+        assert live(bob) == []

@@ -1,9 +1,12 @@
 """One thing done to many facts: those that were picked, or all that match; many only after a typed word."""
 
+from datetime import timedelta
+
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 
-from memoryapp.longterm import queries
+from memoryapp.longterm import forgettings, lifetimes, queries
 from memoryapp.longterm.models import Forgetting, Memory
 from memoryapp.policies.trust import Origin
 from tests.inspector.reading import words_of
@@ -94,7 +97,8 @@ def test_more_than_twenty_are_done_only_after_the_word_is_typed(browser, alice):
     asked = {"do": "forget", "all": "1", "query": "?kind=event"}
 
     page = browser.post(BULK, asked)
-    wrong = browser.post(BULK, {**asked, "count": "21", "typed": "yes"})
+    asked["shown"] = page.context["shown"]
+    wrong = browser.post(BULK, {**asked, "typed": "yes"})
 
     assert page.status_code == 200
     assert "Forget 21 facts?" in words_of(page)
@@ -103,20 +107,80 @@ def test_more_than_twenty_are_done_only_after_the_word_is_typed(browser, alice):
     assert "Type the word “forget”" in words_of(wrong)
     assert len(live(alice)) == 21
 
-    browser.post(BULK, {**asked, "count": "21", "typed": " Forget "})
+    browser.post(BULK, {**asked, "typed": " Forget "})
 
     assert live(alice) == []
 
 
-def test_a_list_that_grew_since_it_was_looked_at_is_shown_again(browser, alice):
-    many(alice, 22)
+def test_a_list_that_changed_since_it_was_looked_at_is_shown_again(browser, alice):
+    memories, asked = many(alice, 22), {"do": "forget", "all": "1"}
+    asked["shown"] = browser.post(BULK, asked).context["shown"]
+    forgettings.forget(alice.id, [memories[0].id], now=NOW)
+    remember(alice, "My daughter was born in Lisbon")  # as many as before, and not the same
 
-    response = browser.post(BULK, {"do": "forget", "all": "1", "count": "21", "typed": "forget"})
+    response = browser.post(BULK, {**asked, "typed": "forget"})
 
     assert response.status_code == 422
     assert "The list changed meanwhile" in words_of(response)
-    assert response.context["count"] == 22
+    assert response.context["samples"][0] == "My daughter was born in Lisbon"
     assert len(live(alice)) == 22
+
+
+def lifetimes_of(user) -> list[tuple[object, ...]]:
+    rows = Memory.objects.filter(user=user).order_by("id")
+    return list(rows.values_list("id", "is_kept", "expires_at", "affirmed_at"))
+
+
+def undo(browser):
+    offer = browser.session["undo_offers"][-1]
+    return browser.post(offer["url"], offer["fields"])
+
+
+@pytest.mark.parametrize("action", ["follow", "keep", "extend"])
+def test_undo_gives_every_lifetime_back_as_it_was(browser, alice, action):
+    one, two, three = memories = many(alice, 3)
+    Memory.objects.filter(id=one.id).update(is_kept=True)
+    Memory.objects.filter(id=two.id).update(expires_at=NOW + 3 * DAY + timedelta(minutes=7))
+    Memory.objects.filter(id=three.id).update(affirmed_at=NOW - 9 * DAY)
+    before = lifetimes_of(alice)
+
+    browser.post(BULK, {"do": action, "fact": picked(*memories)})
+    between = lifetimes_of(alice)
+    undo(browser)
+
+    assert between != before
+    assert lifetimes_of(alice) == before
+
+
+def test_what_expires_by_the_rule_of_its_kind_is_said_and_comes_back_by_undo(browser, alice):
+    one, two = many(alice, 2)
+    Memory.objects.filter(id=one.id).update(is_kept=True, affirmed_at=NOW - 3000 * DAY)
+    Memory.objects.filter(id=two.id).update(is_kept=True)
+
+    browser.post(BULK, {"do": "follow", "fact": picked(one, two)})
+    offer = browser.session["undo_offers"][-1]
+    left = live(alice)
+    undo(browser)
+
+    assert offer["text"] == "As long as their kinds say: 2 facts. 1 of them has expired by that."
+    assert (left, len(live(alice))) == ([two.statement], 2)
+
+
+def test_a_change_of_lifetimes_is_undone_by_its_person_alone_and_for_an_hour(
+    browser, client, alice, bob, monkeypatch
+):
+    [one] = many(alice, 1)
+    browser.post(BULK, {"do": "keep", "fact": picked(one)})
+    offer = browser.session["undo_offers"][-1]
+    client.force_login(bob)
+
+    client.post(offer["url"], offer["fields"])
+    later = timezone.now() + lifetimes.UNDO_FOR
+    monkeypatch.setattr("memoryapp.inspector.undo_views.timezone.now", lambda: later)
+    browser.post(offer["url"], offer["fields"])
+
+    assert Memory.objects.get(id=one.id).is_kept
+    assert browser.post(offer["url"], {"change": "nonsense"}).status_code == 422
 
 
 def test_kept_extended_and_of_another_kind(browser, alice):

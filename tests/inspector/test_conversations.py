@@ -51,6 +51,16 @@ def test_a_conversation_shows_its_words_its_summary_and_what_was_learned(browser
     assert [row.statement for row in context["memories"]] == ["I like figs."]
 
 
+def test_the_words_come_before_what_came_of_them(browser, alice, conversation):
+    say(conversation, "I like figs.", "Noted.")
+
+    html = browser.get(reverse("inspector:conversation", args=[conversation.id])).content.decode()
+
+    parts = ("words", "summaries", "learned", "tokens", "context", "settings")
+    places = [html.index(f' id="{part}"') for part in parts]
+    assert places == sorted(places)
+
+
 def test_another_persons_conversation_does_not_exist(client, alice, bob):
     world = everything_of(alice)
     client.force_login(bob)
@@ -205,13 +215,15 @@ def test_more_than_twenty_are_deleted_only_after_the_word_was_typed(browser, ali
     form = {"all": "1", "query": "?q=fig"}
 
     asked = browser.post(to("conversations_delete"), form)
-    wrong = browser.post(to("conversations_delete"), {**form, "count": "21", "typed": "yes"})
-    outdated = browser.post(to("conversations_delete"), {**form, "count": "20", "typed": "delete"})
+    form["shown"] = asked.context["shown"]
+    wrong = browser.post(to("conversations_delete"), {**form, "typed": "yes"})
+    outdated = browser.post(to("conversations_delete"), {**form, "shown": "0" * 64, "typed": "delete"})
     before = queries.count(alice.id)
-    browser.post(to("conversations_delete"), {**form, "count": "21", "typed": " Delete "})
+    browser.post(to("conversations_delete"), {**form, "typed": " Delete "})
 
     assert (asked.status_code, wrong.status_code, outdated.status_code) == (200, 422, 422)
     assert "Delete 21 conversations?" in words_of(asked)
+    assert "The list changed meanwhile" in words_of(outdated)
     assert (before, titles(browser)) == (22, ["Other"])
 
 
@@ -268,8 +280,8 @@ def test_a_conversation_is_kept_until_a_day_or_for_ever(browser, alice, conversa
     days = queries.get_conversation(alice.id, conversation.id).retention_days
     browser.post(page, {"what": "keep", "keep": "ever"})
 
-    assert days == 10
-    assert "Kept until" in words_of(dated)
+    assert days == 11
+    assert f"Kept until the end of {day:%-d %B %Y}." in words_of(dated)
     assert queries.get_conversation(alice.id, conversation.id).retention_days == 0
 
 

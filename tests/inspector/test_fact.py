@@ -172,13 +172,55 @@ def test_a_lifetime_is_extended_kept_dated_and_left_to_its_kind(browser, alice):
     assert (memory.is_kept, memory.expires_at) == (False, None)
 
 
-def test_undo_of_a_lifetime_gives_the_one_before(browser, alice, lisbon):
+def test_what_is_extended_says_until_when_and_what_is_kept_that_there_is_nothing_to_do(browser, alice):
+    ticket = remember(alice, "My parcel number is 4711", kind="ticket").memory
+
+    extended = words_of(browser.post(f"{page_of(ticket)}lifetime", {"span": "extend"}, follow=True))
+    lifetimes.keep(alice.id, [ticket.id])
+    kept = words_of(browser.post(f"{page_of(ticket)}lifetime", {"span": "extend"}, follow=True))
+
+    ends = timezone.localtime(queries.get_memory(alice.id, ticket.id).affirmed_at) + timedelta(days=31)
+    assert f"Extended: expires {ends.day} {ends:%B} {ends.year} now." in extended
+    assert "It is kept for ever: there is nothing to extend." in kept
+
+
+@pytest.mark.parametrize("wish", [{"span": "keep"}, {"span": "follow"}, {"span": "extend"}])
+def test_undo_of_a_lifetime_gives_the_one_before_to_the_moment(browser, alice, lisbon, wish):
+    at = timezone.now() + timedelta(days=10, hours=3, minutes=7)
+    Memory.objects.filter(id=lisbon.id).update(expires_at=at, affirmed_at=NOW - 9 * DAY)
+
+    browser.post(f"{page_of(lisbon)}lifetime", wish)
+    offer = browser.session["undo_offers"][-1]
+    browser.post(offer["url"], offer["fields"])
+
+    lisbon.refresh_from_db()
+    assert (lisbon.is_kept, lisbon.expires_at, lisbon.affirmed_at) == (False, at, NOW - 9 * DAY)
+
+
+def test_what_expires_at_once_by_the_rule_of_its_kind_says_so_and_comes_back_by_undo(browser, alice):
+    ticket = remember(alice, "My parcel number is 4711", kind="ticket").memory
+    Memory.objects.filter(id=ticket.id).update(is_kept=True, affirmed_at=NOW - 3000 * DAY)
+
+    span(browser, ticket, "follow")
+    offer = browser.session["undo_offers"][-1]
+    between = live(alice)
+    browser.post(offer["url"], offer["fields"])
+
+    assert offer["text"] == "It lives as long as its kind says, which is over: it has just expired."
+    assert (between, live(alice)) == ([], [ticket.statement])
+
+
+def test_what_changes_nothing_of_a_lifetime_says_so_and_offers_no_undo(browser, alice, lisbon):
     lifetimes.keep(alice.id, [lisbon.id])
-    span(browser, lisbon, "follow")
 
-    shown = browser.get(page_of(lisbon)).content.decode()
+    span(browser, lisbon, "keep")
+    kept = browser.session["undo_offers"][-1]
+    Memory.objects.filter(id=lisbon.id).update(is_kept=False, expires_at=NOW - timedelta(minutes=5))
+    span(browser, lisbon, "keep")
+    over = browser.session["undo_offers"][-1]
 
-    assert '<input type="hidden" name="span" value="keep">' in shown
+    assert (kept["text"], kept["url"]) == ("Nothing changed: it was so already.", "")
+    assert (over["text"], over["url"]) == ("It has expired: bring it back first.", "")
 
 
 @pytest.mark.parametrize(

@@ -161,3 +161,37 @@ def test_what_expires_after_the_asked_days_is_not_listed(browser, alice):
 
     assert listed(browser.get(FACTS, {"expires": "7"})) == ["The parcel comes on Friday"]
     assert listed(browser.get(FACTS, {"expires": "1"})) == []
+
+
+@pytest.mark.parametrize(
+    ("query", "address"),
+    [
+        ("?q=&kind=&status=&sort=", FACTS),
+        ("?q=figs&kind=&sort=oldest", f"{FACTS}?q=figs&sort=oldest"),
+    ],
+)
+def test_a_form_with_filters_that_are_off_leads_to_the_address_without_them(browser, figs, query, address):
+    response = browser.get(FACTS + query)
+
+    assert (response.status_code, response["Location"]) == (302, address)
+    assert browser.get(address).status_code == 200
+
+
+def test_an_unknown_kind_or_state_is_left_out_with_a_note(browser, figs):
+    response = browser.get(FACTS, {"kind": "no-such-kind", "status": "no-such-state"})
+
+    assert listed(response) == ["I like figs"]
+    assert "There is no kind “no-such-kind”: facts of any kind are listed." in words_of(response)
+    assert "There is no state “no-such-state”: what is in use is listed." in words_of(response)
+    assert response.context["chips"] == []
+
+
+def test_taking_the_last_filter_off_leads_to_the_plain_address(browser, figs):
+    context = browser.get(FACTS, {"kind": "preference"}).context
+
+    assert [chip.url for chip in context["chips"]] == [FACTS]
+    assert context["clear_url"] == FACTS
+
+
+def test_what_is_kept_for_ever_is_not_offered_to_be_kept_or_extended(browser, figs):
+    assert browser.get(FACTS, {"lifetime": "kept"}).context["actions"] == ["follow", "change_kind", "forget"]

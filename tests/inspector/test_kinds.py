@@ -383,8 +383,18 @@ def test_records_of_runs_are_counted_by_the_scratchpad(staff, alice):
 
     now = look.context["effects"].goes_first
     assert (now.rows, now.users) == (1, 1)
-    assert "no undoing brings them back" in words_of(look)
     assert Kind.objects.get(slug="scratchpad").ttl_days == 0
+
+
+def test_undoing_another_lifetime_of_records_says_what_it_keeps(staff, alice):
+    conversation = conversations.start_conversation(alice, now=timezone.now())
+    finished_turn(alice, conversation.id, text="Go", reply="Gone")
+
+    look = shown(staff, "scratchpad", ttl_days=0, rationale="None are kept.")
+    done = applied(staff, "scratchpad", ttl_days=0, rationale="None are kept.")
+
+    assert "deleted when the change can no longer be undone" in words_of(look)
+    assert "Undo: keep 1 record" in words_of(done)
 
 
 def test_experiences_have_no_place_in_every_prompt_and_runs_only_a_lifetime(staff):
@@ -416,6 +426,20 @@ def test_a_kind_that_is_there_is_not_added_again(staff):
 
     assert response.status_code == 422
     assert Kind.objects.filter(slug="event").count() == 1
+
+
+def test_the_history_words_what_is_to_come_and_what_was_taken_back(staff):
+    day = timezone.localdate() + timedelta(days=9)
+    applied(staff, ttl_days=30, rationale="Tastes change.")
+    staff.post(reverse("policies:change_undo", args=[KindChange.objects.get().id]))
+    applied(staff, "event", ttl_days=60, rationale="Plans pass.", applies_on=day.isoformat())
+
+    said = words_of(staff.get(reverse("policies:kind_history")))
+    of_the_kind = words_of(staff.get(reverse("policies:kind", args=["event"])))
+
+    assert "Lifetime was 30 days, taken back to 365 days" in said
+    assert "Lifetime 180 days, will become 60 days" in said
+    assert "there is no form to change it otherwise" in of_the_kind
 
 
 def test_the_history_says_who_changed_what_why_and_what_went(staff, alice):
@@ -451,3 +475,13 @@ def test_the_history_goes_on_page_by_page_with_as_many_queries_for_many(staff, c
 
 def test_an_unknown_kind_is_not_found(staff):
     assert staff.get(page_of("nothing")).status_code == 404
+
+
+def test_a_look_leads_to_what_it_found_and_a_refusal_to_what_is_wrong(staff):
+    found = shown(staff, ttl_days=30, rationale="Tastes change.").content.decode()
+    refused = shown(staff, ttl_days="soon").content.decode()
+
+    assert f'formaction="{page_of("preference")}#preview"' in found
+    assert re.search(r'id="preview"\s+tabindex="-1"', found)
+    assert 'id="preview"' not in refused
+    assert re.search(r'<input[^>]*name="ttl_days"[^>]*autofocus', refused)

@@ -2,15 +2,16 @@
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 
 from memoryapp.longterm.models import Memory
 from memoryapp.longterm.operations import Source
-from memoryapp.transcript import queries
+from memoryapp.transcript import conversations, queries
 from memoryapp.transcript.models import Message
 from memoryapp.transcript.redaction import MARK
 from tests.inspector.reading import words_of
 from tests.longterm.saying import live, remember_from
-from tests.transcript.branching import talk
+from tests.transcript.branching import said, talk
 from tests.turns import post
 
 
@@ -86,6 +87,41 @@ def test_memories_taken_from_it_are_forgotten_only_when_asked(browser, alice, as
     assert live(alice) == left
 
 
+@pytest.mark.parametrize(
+    ("ticked", "left"), [({}, ["Likes figs", "Likes zanzibar"]), ({"forget": "1"}, ["Likes figs"])]
+)
+def test_memories_of_other_messages_that_say_the_words_are_forgotten_or_named(
+    browser, alice, asked, ticked, left
+):
+    again = queries.user_message(said(alice, "Figs, and Zanzibar!", asked.turn.conversation))
+    for statement, quote in (("Likes figs", "Figs"), ("Likes zanzibar", "Zanzibar")):
+        remember_from(alice, Source(again.id, again.text), statement, quote=quote)
+
+    page = browser.post(
+        to("message_redact", asked.id), {"words": "Zanzibar", "everywhere": "1", **ticked}, follow=True
+    )
+
+    assert sorted(live(alice)) == left
+    assert ("1 memory still says these words." in words_of(page)) is not bool(ticked)
+
+
+def test_only_memories_with_words_that_are_gone_are_named_and_forgotten(browser, alice, asked):
+    for statement in ("Lives in zanzibar", "Prefers figs"):
+        remember_from(alice, Source(asked.id, asked.text), statement, quote="I live in zanzibar")
+    before = browser.get(to("message", asked.id))
+
+    after = browser.post(to("message_correct", asked.id), {"text": "I live in Porto."}, follow=True)
+    browser.post(to("message_correct", asked.id), {"text": "I live in figs.", "forget": "1"})
+    browser.post(to("message_redact", asked.id), {"words": "figs", "forget": "1"})
+
+    assert "1 memory says words of this message" in words_of(before)
+    assert 'id="redact-forget" name="forget" value="1" checked' in " ".join(before.content.decode().split())
+    assert "Corrected. The words before are kept nowhere in it. 1 memory still says these words." in words_of(
+        after
+    )
+    assert live(alice) == ["Lives in zanzibar"]
+
+
 def test_an_exchange_is_deleted_and_the_page_offers_to_undo_it(browser, turns):
     page = browser.post(to("turn_delete", turns[1].id), follow=True)
 
@@ -145,3 +181,13 @@ def test_a_stranger_is_sent_to_sign_in(client, asked):
     response = client.get(to("message", asked.id))
 
     assert response.status_code == 302
+
+
+def test_the_page_says_in_how_many_chats_the_words_were_redacted(browser, alice, turns, asked):
+    conversations.fork_conversation(alice, turns[0].id, idempotency_key="copy", now=timezone.now())
+
+    response = browser.post(to("message_redact", asked.id), {"words": "zanzibar"}, follow=True)
+
+    assert "of 2 chats. This cannot be undone." in words_of(response)
+    said = Message.objects.filter(role=Message.Role.USER, turn__seq=1)
+    assert list(said.values_list("text", flat=True)) == [f"I live in {MARK}."] * 2

@@ -14,7 +14,7 @@ from memoryapp.conf import get_conf
 from memoryapp.inspector import operating
 from memoryapp.lifecycle import figures
 from memoryapp.lifecycle.models import LifecycleRun
-from memoryapp.nudges import EXTRACT_CONVERSATION
+from memoryapp.nudges import EXTRACT_AGAIN
 from memoryapp.transcript import figures as transcript_figures
 from tests.world import CONTENT, everything_of
 
@@ -74,17 +74,29 @@ def test_the_page_tells_of_everybodys_work_without_what_they_said(staff, alice):
     assert str(alice.username) not in html
 
 
+def test_tables_that_nobody_has_counted_yet_are_not_said_to_be_empty(staff, alice, monkeypatch):
+    everything_of(alice)
+    uncounted = [operating.Stored(tier, 8192, rows) for tier, rows in (("transcript", 0), ("longterm", 1))]
+    monkeypatch.setattr(operating, "_storage", lambda: uncounted)
+
+    html = staff.get(PAGE).content.decode()
+
+    assert "no rows counted yet" in html
+    assert "about 1 row<" in html
+    assert "about 0 rows" not in html
+
+
 def test_a_failed_job_is_tried_again_at_the_press_of_a_button(staff, alice, monkeypatch):
     sent = []
     monkeypatch.setattr("memoryapp.inspector.operations_views.nudge", lambda *call: sent.append(call))
     failed = job(alice)
 
     response = staff.post(
-        "/policies/operations/retry", {"task": EXTRACT_CONVERSATION, "subject": str(failed.subject_id)}
+        "/policies/operations/retry", {"task": EXTRACT_AGAIN, "subject": str(failed.subject_id)}
     )
 
     assert response.status_code == 302
-    assert sent == [(EXTRACT_CONVERSATION, failed.subject_id)]
+    assert sent == [(EXTRACT_AGAIN, failed.subject_id)]
 
 
 def test_no_task_but_those_of_the_page_can_be_started(staff, alice, monkeypatch):

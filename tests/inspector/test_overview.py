@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from memoryapp.accounts.models import User
 from memoryapp.activity.models import Entry
-from memoryapp.inspector import storage, undoing
+from memoryapp.inspector import overview_views, storage, undoing
 from memoryapp.longterm import operations, queries, tallies
 from memoryapp.longterm.models import Memory
 from memoryapp.policies.trust import Origin
@@ -165,6 +165,29 @@ def test_what_the_sweep_deleted_since_is_counted(browser, alice, since):
     assert news(browser).deleted == 4
 
 
+def test_more_than_are_shown_are_counted(browser, alice):
+    for number in range(overview_views.SHOWN + 2):
+        soon = remember(alice, f"Meeting {number} is on Friday").memory
+        Memory.objects.filter(id=soon.id).update(expires_at=timezone.now() + 2 * DAY)
+
+    page = browser.get(OVERVIEW).context
+
+    assert len(page["expiring"]) == len(page["news"].learned) == overview_views.SHOWN
+    assert page["expiring_count"] == page["news"].learned_count == overview_views.SHOWN + 2
+
+
+def test_all_that_is_new_can_be_listed(browser, alice):
+    for number in range(overview_views.SHOWN + 1):
+        remember(alice, f"Meeting {number} is on Friday")
+
+    first = browser.get(OVERVIEW)
+    everything = browser.get(OVERVIEW, {"news": "all"})
+
+    assert 'href="?news=all#news">All 6</a>' in first.content.decode()
+    assert len(everything.context["news"].learned) == overview_views.SHOWN + 1
+    assert "#news" not in everything.content.decode()
+
+
 def test_the_first_that_wait_and_that_expire_are_shown(browser, alice):
     for number in range(4):
         remember(alice, f"Page {number} is to be trusted", origin=Origin.UNTRUSTED)
@@ -197,10 +220,11 @@ def test_growth_counts_what_there_was_at_the_end_of_each_week(alice):
         memory = remember(alice, statement).memory
         Memory.objects.filter(id=memory.id).update(recorded_at=NOW - timedelta(weeks=weeks))
 
-    weeks = tallies.growth(alice.id, now=NOW, time_zone="UTC", weeks=4)
+    standing = tallies.standing(alice.id, now=NOW, time_zone="UTC", weeks=4)
 
-    assert [count for _, count in weeks] == [0, 1, 2, 3]
-    assert {monday.weekday() for monday, _ in weeks} == {0}
+    assert [count for _, count in standing.growth] == [0, 1, 2, 3]
+    assert {monday.weekday() for monday, _ in standing.growth} == {0}
+    assert [(kind.slug, count) for kind, count in standing.by_kind] == [("event", 3)]
 
 
 def test_storage_is_told_by_tier_and_grows_with_what_is_said(alice, bob):
@@ -255,10 +279,11 @@ def test_many_facts_cost_no_more_queries_and_no_larger_page_than_few(browser, al
             response = browser.get(OVERVIEW)
         return len(captured), len(response.content)
 
-    known(range(3))
+    beyond = overview_views.SHOWN + 1  # from there on what is shown is counted too
+    known(range(beyond))
     browser.get(OVERVIEW)
     few, _ = asked()
-    known(range(3, 30))
+    known(range(beyond, 30))
 
     many, size = asked()
 

@@ -6,6 +6,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from memoryapp.inspector import undoing
+from memoryapp.inspector.bulk import mark
 from memoryapp.longterm import forgettings, operations, queries, tallies
 from memoryapp.longterm.models import Feedback, Memory
 from memoryapp.longterm.unsettling import unsettle
@@ -42,6 +43,11 @@ def settle(browser, memory, answer, **headers):
 def offer_of(response):
     """What the next page tells, with its way back."""
     return undoing.taken(response.wsgi_request)[-1]
+
+
+def shown_on(browser, **query):
+    """What the page sends along of those that it shows."""
+    return browser.get(PENDING, query).context["shown"]
 
 
 def undo(browser, offer):
@@ -159,6 +165,23 @@ def test_with_htmx_the_card_becomes_what_was_decided_with_its_way_back(browser, 
     assert "<html" not in page
 
 
+def test_with_htmx_all_that_counts_follows_and_the_last_answer_leaves_the_empty_state(
+    browser, conflict, stranger
+):
+    first = settle(browser, stranger, "new", headers={"HX-Request": "true"})
+    last = settle(browser, conflict, "held", headers={"HX-Request": "true"})
+
+    assert "Remembered: “Trust this page”." in words_of(first)
+    assert "1 to decide" in words_of(first)
+    assert "Forgotten: “The user banks with Evil”. What was in use stays." in words_of(last)
+    assert "Nothing waits for you" in words_of(last)
+    for part in ("pending-count", "pending-rest", "tab-pending", "nav-pending"):
+        for page in (first, last):
+            assert f'hx-target="#{part}"' in page.content.decode()
+    assert "Waiting for your word" in first.content.decode()
+    assert "Waiting for your word" not in last.content.decode()
+
+
 def test_without_scripts_an_answer_leads_back_and_the_next_page_offers_to_undo_it(browser, stranger):
     response = settle(browser, stranger, "held")
 
@@ -178,7 +201,9 @@ def test_it_is_narrowed_to_one_source(browser, alice, conflict, stranger):
 def test_all_of_a_source_is_forgotten_at_once_and_comes_back(browser, alice, held, conflict, stranger):
     [name] = [source.name for source in tallies.waiting_sources(alice.id) if source.conversation_id]
 
-    response = browser.post(reverse("inspector:pending_forget"), {"source": name, "count": "1"})
+    response = browser.post(
+        reverse("inspector:pending_forget"), {"source": name, "shown": shown_on(browser, source=name)}
+    )
 
     assert response.status_code == 303
     assert [memory.id for memory in tallies.waiting(alice.id)] == [stranger.id]
@@ -190,17 +215,17 @@ def test_all_of_a_source_is_forgotten_at_once_and_comes_back(browser, alice, hel
 @pytest.mark.parametrize(
     ("values", "is_done"),
     [
-        ({"count": "21"}, False),
-        ({"count": "21", "typed": "yes"}, False),
-        ({"count": "20", "typed": "forget"}, False),
-        ({"count": "21", "typed": " Forget "}, True),
+        ({}, False),
+        ({"typed": "yes"}, False),
+        ({"shown": "0" * 64, "typed": "forget"}, False),
+        ({"typed": " Forget "}, True),
     ],
 )
 def test_more_than_twenty_need_a_typed_word_for_as_many_as_there_are(browser, alice, values, is_done):
     for number in range(21):
         remember(alice, f"Page {number} is to be trusted", origin=Origin.UNTRUSTED)
 
-    response = browser.post(reverse("inspector:pending_forget"), values)
+    response = browser.post(reverse("inspector:pending_forget"), {"shown": shown_on(browser), **values})
 
     assert (response.status_code == 303) is is_done
     assert tallies.waiting(alice.id).exists() is not is_done
@@ -210,7 +235,7 @@ def test_bobs_page_and_button_leave_alices_alone(browser, bob, alice, stranger):
     browser.force_login(bob)
 
     assert browser.get(PENDING).context["cards"] == []
-    browser.post(reverse("inspector:pending_forget"), {"count": "1"})
+    browser.post(reverse("inspector:pending_forget"), {"shown": mark([stranger.id])})
 
     assert tallies.waiting(alice.id).count() == 1
 

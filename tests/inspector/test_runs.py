@@ -8,6 +8,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
+from memoryapp.inspector.bulk import mark
 from memoryapp.lifecycle.tasks import sweep
 from memoryapp.llm.base import Usage
 from memoryapp.longterm import queries
@@ -261,11 +262,14 @@ class TestPicked:
         ids = [Working(alice).end().id for _ in range(21)]
 
         asked = self.post(browser, "delete", ids)
-        wrong = self.post(browser, "delete", ids, typed="yes")
+        shown = asked.context["shown"]
+        wrong = self.post(browser, "delete", ids, shown=shown, typed="yes")
+        other = self.post(browser, "delete", ids, shown=mark(ids[1:]), typed="delete")
         kept = Run.objects.count()
-        done = self.post(browser, "delete", ids, typed=" Delete ")
+        done = self.post(browser, "delete", ids, shown=shown, typed=" Delete ")
 
-        assert (asked.status_code, wrong.status_code, kept) == (200, 422, 21)
+        assert (asked.status_code, wrong.status_code, other.status_code, kept) == (200, 422, 422, 21)
+        assert "The list changed meanwhile" in words_of(other)
         assert "Delete 21 records?" in words_of(asked)
         assert (done.status_code, Run.objects.count()) == (302, 0)
 

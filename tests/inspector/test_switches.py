@@ -115,3 +115,14 @@ def test_in_an_opened_memory_the_settings_stay_the_admins(alice, carol):
     carol.refresh_from_db()
     assert (carol.use_memory, carol.save_memory) == (False, True)
     assert (alice.use_memory, alice.save_memory) == (True, False)
+
+
+@pytest.mark.parametrize(
+    "back", ["abc", "inspector:facts", "?a=1", "//evil.example", "https://evil.example/"]
+)
+def test_it_leads_back_to_nothing_but_a_path_of_ours(browser, alice, back):
+    response = browser.post(SWITCHES, {"save": "off", "next": back})
+
+    alice.refresh_from_db()
+    assert (response.status_code, response["Location"]) == (302, reverse("inspector:overview"))
+    assert not alice.save_memory

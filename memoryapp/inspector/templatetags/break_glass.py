@@ -11,5 +11,6 @@ register = template.Library()
 
 @register.simple_tag(takes_context=True)
 def opened_memory(context: dict[str, Any]) -> Opened | None:
-    """``{% opened_memory as opened %}``: None on a page about the reader's own memory."""
-    return opened(context["request"])
+    """``{% opened_memory as opened %}``: None while none is open, and on the page of an error without a request."""
+    request = context.get("request")
+    return opened(request) if request is not None and hasattr(request, "session") else None
