@@ -9,6 +9,8 @@ from django.utils import timezone
 
 from memoryapp.accounts import operations as accounts
 from memoryapp.accounts.models import User
+from memoryapp.activity import queries as activity
+from memoryapp.longterm import experience_queries
 from memoryapp.longterm import operations as longterm
 from memoryapp.longterm import queries as memories
 from memoryapp.longterm.models import Memory
@@ -36,7 +38,7 @@ def rows(user: User) -> dict[str, int]:
     return {
         "conversations": queries.conversation_list(user.id).count(),
         "memories": memories.memories(user.id, status="any").count(),
-        "experiences": memories.experiences(user.id).count(),
+        "experiences": experience_queries.unfaded(user.id).count(),
         "runs": scratchpad.count(user.id),
     }
 
@@ -78,7 +80,7 @@ def test_a_run_shows_its_steps_and_taught_something(admin):
     assert [step.status for step in scratchpad.steps(run)] == ["ok", "error", "ok", "ok"]
     assert run.pad["facts"][-1] == {"key": "339 * 1.06", "value": "359.34", "source": "calculate"}
     assert len(run.pad["failed"]) == 1
-    assert memories.experiences(admin.id).get().source_run_id == run.id
+    assert experience_queries.unfaded(admin.id).get().source_run_id == run.id
 
 
 def test_a_run_is_as_old_as_its_talk_has_spent_tokens_and_has_done_what_it_planned(admin):
@@ -115,6 +117,42 @@ def test_it_contradicts_nothing_that_a_person_says_of_themself(admin, kind, stat
     assert (
         not memories.memories(admin.id, status="any", kind="identity").exclude(statement=statement).exists()
     )
+
+
+def test_a_day_in_the_past_shows_what_was_known_then(admin):
+    demo_data()
+
+    def known(days_ago: int) -> set[str]:
+        return {
+            memory.statement for memory in memories.as_of(admin.id, timezone.now() - timedelta(days=days_ago))
+        }
+
+    assert known(60) == set()
+    assert {"Heron opens in the Old Mill", "I prefer black frames for Heron"} <= known(30)
+    assert "Heron opens in the Town Library now" not in known(30)
+    assert "Heron opens in the Town Library now" in known(7)
+    assert "Heron opens in the Old Mill" not in known(7)
+
+
+def test_all_that_is_recorded_of_a_fact_is_as_old_as_its_words(admin):
+    demo_data()
+
+    venue = memories.memories(admin.id, key="heron.venue").get()
+    former = memories.superseded_by(venue).get()
+    entry = activity.entries(admin.id).get(subject_id=venue.id)
+    recorded = {venue.recorded_at, former.superseded_at, entry.recorded_at}
+    recorded |= {version.recorded_at for version in memories.versions(venue)}
+    recorded |= {source.recorded_at for source in memories.sources(venue)}
+    assert recorded == {venue.said_at}
+    assert timezone.now() - venue.said_at > timedelta(days=11)
+
+
+def test_no_lifetime_depends_on_when_it_was_added(admin):
+    demo_data()
+
+    for memory in memories.memories(admin.id, status="any"):
+        assert memory.affirmed_at == memory.said_at
+        assert memory.expires_at is None
 
 
 def test_what_has_faded_meanwhile_is_not_added_again(admin):

@@ -15,6 +15,7 @@ from memoryapp.lifecycle import promotion
 from memoryapp.llm.base import Usage
 from memoryapp.llm.tokens import estimate_text
 from memoryapp.longterm import operations as longterm
+from memoryapp.longterm.backdating import backdate
 from memoryapp.longterm.models import Memory
 from memoryapp.management.example import TALKS, Call, Exchange, Fact, Talk
 from memoryapp.management.installation import InstallationCommand
@@ -74,7 +75,7 @@ def _counted(added: _Added) -> str:
 
 
 def _add(talk: Talk, user: User, *, now: datetime, added: _Added) -> None:
-    """What is there of the talk stays, with or without its facts, which fade; what is missing comes after it."""
+    """What is there of the talk stays, with or without its facts, which expire; what is missing comes after it."""
     conversation = _conversation(talk, user, now=now, added=added)
     for number, exchange in enumerate(talk.exchanges, start=1):
         if queries.turn_of_key(user.id, _key(talk, number)):
@@ -115,8 +116,11 @@ def _conversation(talk: Talk, user: User, *, now: datetime, added: _Added) -> Co
 
 
 def _remember(fact: Fact, turn: Turn) -> bool:
-    """Whether that is a new memory: it may be known, and what the person forgot stays forgotten."""
-    message = queries.user_message(turn)
+    """Whether that is a new memory: it may be known, and what the person forgot stays forgotten.
+
+    It was learned when it was said, so that growth, activity and earlier days show what they would have shown.
+    """
+    message, begun_at = queries.user_message(turn), timezone.now()
     with suppress(longterm.ForgottenError):
         remembered = longterm.remember(
             turn.user_id,
@@ -131,6 +135,8 @@ def _remember(fact: Fact, turn: Turn) -> bool:
                 source=longterm.Source(message.id, message.text),
             ),
         )
+        if remembered.outcome != Outcome.IGNORED:
+            backdate(turn.user_id, remembered.memory.id, to=message.created_at, since=begun_at)
         return remembered.outcome not in {Outcome.REINFORCED, Outcome.IGNORED}
     return False
 

@@ -14,7 +14,9 @@ class Command(BaseCommand):
     requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--sizes", default="{}", help="as JSON, fields of memoryapp.bench.inspecting.Sizes")
+        parser.add_argument(
+            "--sizes", default="{}", help="as JSON, fields of memoryapp.bench.inspecting.Sizes"
+        )
 
     def handle(self, *_args: Any, sizes: str, **_options: Any) -> None:
         rows = measure(Sizes(**json.loads(sizes)), lambda text: self.stdout.write(f"· {text}"))
