@@ -5,7 +5,7 @@ from typing import Any
 from django.http import HttpRequest
 from django.utils.functional import SimpleLazyObject
 
-from chat.list_presentation import sidebar_groups
+from chat.list_presentation import LISTED_ELSEWHERE, sidebar_groups
 from memoryapp.longterm import queries as longterm
 
 
@@ -15,6 +15,6 @@ def chats(request: HttpRequest) -> dict[str, Any]:
     if user is None or not user.is_authenticated:
         return {}
     return {
-        "conversation_groups": SimpleLazyObject(lambda: sidebar_groups(user.id)),
+        "conversation_groups": SimpleLazyObject(lambda: sidebar_groups(user.id, at_most=LISTED_ELSEWHERE)),
         "pending_count": SimpleLazyObject(lambda: longterm.memories(user.id, status="waiting").count()),
     }

@@ -18,7 +18,8 @@ from memoryapp.transcript.models import Conversation, Turn
 from memoryapp.transcript.snippets import Snippet
 from memoryapp.tuning import queries as tuning
 
-LISTED = 100  # beside a page; the page of all chats has the rest
+LISTED = 100  # beside a chat; the page of all chats has the rest
+LISTED_ELSEWHERE = 30  # beside other pages: the way back to the last chats, not the place to look for one
 PINNED = "Pinned"
 TEMPORARY = "Temporary"
 
@@ -58,18 +59,21 @@ class ChatRow:
     snippet_html: SafeString
 
 
-def sidebar_groups(user_id: UUID, *, current_id: UUID | None = None, searched: str = "") -> list[Group]:
+def sidebar_groups(
+    user_id: UUID, *, current_id: UUID | None = None, searched: str = "", at_most: int | None = None
+) -> list[Group]:
     """Pinned chats, then the rest by day; with ``searched``, those that hold it. Archived ones are left out.
 
     A temporary chat is in no list: it is shown while it is open, and only then.
     """
     said: Mapping[UUID, Snippet] = {}
+    limit = at_most or LISTED
     if searched:
         matching, said = search.search_conversations(user_id, searched)
-        rows = list(matching.filter(archived_at=None)[:LISTED])
+        rows = list(matching.filter(archived_at=None)[:limit])
     else:
         unpinned = queries.conversation_list(user_id).filter(pinned_at=None)
-        rows = [*queries.pinned_conversations(user_id)[:LISTED], *unpinned[:LISTED]]
+        rows = [*queries.pinned_conversations(user_id)[:limit], *unpinned[:limit]]
     open_now = _open_temporary(user_id, current_id, rows)
     return conversation_groups(
         [*open_now, *rows], current_id=current_id, searched=searched, said=said, asking=_asking(user_id)

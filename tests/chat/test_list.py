@@ -471,6 +471,15 @@ class TestSidebar:
 
         assert shown == ["Chat 0", "Chat 4", "Chat 3"]
 
+    def test_fewer_stand_beside_pages_that_are_no_chat(self, browser, chats, monkeypatch):
+        monkeypatch.setattr("chat.context_processors.LISTED_ELSEWHERE", 2)
+
+        beside_facts = browser.get("/memory/facts/").context["conversation_groups"]
+        beside_a_chat = browser.get(f"/c/{chats[0].id}/").context["conversation_groups"]
+
+        assert [item.title for _, items in beside_facts for item in items] == ["Chat 4", "Chat 3"]
+        assert sum(len(items) for _, items in beside_a_chat) == len(chats)
+
     def test_a_temporary_chat_is_shown_while_it_is_open(self, alice, bob, chats):
         passing = start(alice, title="Passing", is_temporary=True)
 
