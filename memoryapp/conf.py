@@ -316,7 +316,9 @@ class Conf(BaseSettings):
     def with_values(self, values: Mapping[str, object]) -> Self:
         """A copy with these values in place of its own, checked as at the start. Raises ``ValidationError``."""
         own = {_argument(name): getattr(self, name) for name in type(self).model_fields}
-        return type(self)(_secrets_dir=None, **own | {_argument(name): value for name, value in values.items()})
+        return type(self)(
+            _secrets_dir=None, **own | {_argument(name): value for name, value in values.items()}
+        )
 
     def for_model(self, name: str) -> ModelSettings:
         """The settings of the model called ``name`` by its provider, known here or not."""

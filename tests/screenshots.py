@@ -1,19 +1,25 @@
 """Takes the pictures in ``docs/screenshots`` anew: ``make screenshots``.
 
-A whole installation with the example data and the strict model server behind it; Chromium in two widths, two themes.
+A whole installation with the example data and the strict model server behind it; Chromium in two widths, two themes:
+every page that can be reached, by the name of its route, and the states of the chat. ``python -m tests.screenshots
+DIRECTORY WORD…`` takes those whose names hold one of the words, and puts them elsewhere.
 """
 
+import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
+import django
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.browser.chatting import new_chat, wait_for_reply
 from tests.browser.conftest import PROVIDER_KEY
+from tests.browser.visiting import pages
 from tests.chromium import launched
 from tests.modelserver import ModelServer, fails, reply
 from tests.servers import hermetic_environment, throw_away_directory
@@ -42,99 +48,101 @@ steep_s = 120 if celsius <= 80 else 60
 """
 
 
-def main() -> None:
-    shutil.rmtree(PICTURES, ignore_errors=True)
-    PICTURES.mkdir(parents=True)
-    with ModelServer(api_key=PROVIDER_KEY, persona="memory") as provider, throw_away_directory() as directory:
+@dataclass(frozen=True, slots=True)
+class Album:
+    """Pictures in one size and theme. ``words``: one of them is in the name of each that is wanted; none: all are."""
+
+    directory: Path
+    words: tuple[str, ...]
+    size: str
+    theme: str
+
+    def wants(self, *names: str) -> bool:
+        return not self.words or any(word in name for word in self.words for name in names)
+
+    def add(self, name: str, page: Page) -> None:
+        if self.wants(name):
+            page.wait_for_timeout(250)  # fonts and the last transition
+            page.screenshot(path=self.directory / f"{name}-{self.size}-{self.theme}.png")
+
+
+def main(directory: str = "", *words: str) -> None:
+    if not directory:
+        shutil.rmtree(PICTURES, ignore_errors=True)
+    into = Path(directory or PICTURES)
+    into.mkdir(parents=True, exist_ok=True)
+    with ModelServer(api_key=PROVIDER_KEY, persona="memory") as provider, throw_away_directory() as data:
         keys = {"ANTHROPIC_API_KEY": PROVIDER_KEY, "ANTHROPIC_BASE_URL": provider.url}
-        with running(directory, **keys) as up, launched() as browser:
+        with running(data, **keys) as up, launched() as browser:
             link = up.wait_until_ready()
-            fill(directory)
+            fill(data)
             state = sign_in(browser, up.url, link)
+            addresses = addresses_of_pages(browser, up.url, state)
             for size in SIZES:
                 for theme in THEMES:
-                    take_all(browser, up.url, state, provider, size=size, theme=theme)
+                    album = Album(into, words, size, theme)
+                    take_strangers(browser, up.url, album)
+                    with browsing(browser, up.url, album, state=state) as page:
+                        take_pages(page, addresses, album)
+                        take_chats(page, provider, album)
 
 
-def take_all(
-    browser: Browser, url: str, state: dict, provider: ModelServer, *, size: str, theme: str
-) -> None:
-    def picture(name: str, page: Page) -> None:
-        page.wait_for_timeout(250)  # fonts and the last transition
-        page.screenshot(path=PICTURES / f"{name}-{size}-{theme}.png")
+def addresses_of_pages(browser: Browser, url: str, state: dict) -> dict[str, str]:
+    """By the name of the picture, which is that of the route."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memoryapp.settings.test")
+    django.setup()  # it knows the routes
+    context = browser.new_context(base_url=url, storage_state=state)
+    found = pages(context.request)
+    context.close()
+    return {route.replace(":", "-").replace("_", "-"): address for route, address in found.items()}
 
-    with browsing(browser, url, size, theme, state={}) as page:
+
+def take_strangers(browser: Browser, url: str, album: Album) -> None:
+    with browsing(browser, url, album, state={}) as page:
         page.goto("/accounts/login/")
-        picture("sign-in", page)
-    with browsing(browser, url, size, theme, state=state) as page:
-        page.goto("/")
-        picture("chat-empty", page)
-        take_replies(page, provider, picture)
-        for name, path in (
-            ("memory-overview", "/memory/"),
-            ("memory-facts", "/memory/facts/"),
-            ("memory-conversations", "/memory/conversations/"),
-            ("memory-runs", "/memory/runs/"),
-            ("memory-kinds", "/policies/"),
-            ("settings", "/settings/"),
-            ("chats", "/conversations/"),
-            ("chat-temporary", "/?temporary=1"),
-        ):
-            page.goto(path)
-            picture(name, page)
-        for name, listing, row in (
-            ("memory-fact", "/memory/facts/", ".fact"),
-            ("memory-conversation", "/memory/conversations/", ".item"),
-            ("memory-run", "/memory/runs/", ".run-row__link"),
-        ):
-            page.goto(listing)
-            page.locator(row).first.click()
-            picture(name, page)
-        take_summary(page, picture)
+        album.add("sign-in", page)
 
 
-def take_replies(page: Page, provider: ModelServer, picture: Callable[[str, Page], None]) -> None:
+def take_pages(page: Page, addresses: dict[str, str], album: Album) -> None:
+    for name, address in addresses.items():
+        if album.wants(name):
+            page.goto(address)
+            album.add(name, page)
+
+
+def take_chats(page: Page, provider: ModelServer, album: Album) -> None:
+    """What a chat looks like while something happens in it."""
+    page.goto("/?temporary=1")
+    album.add("chat-temporary", page)
+    if album.wants("chat", "chat-streaming", "chat-receipt"):
+        take_reply(page, provider, album)
+    if album.wants("chat-error"):
+        provider.script(fails(401, "authentication_error"))
+        wait_for_reply(page, new_chat(page, "Is anybody there?"))
+        album.add("chat-error", page)
+    if album.wants("chat-summarised"):
+        page.goto("/memory/conversations/?show=summarised")
+        page.locator(".said-row .item").first.click()
+        page.get_by_role("link", name="Open in chat").first.click()
+        page.get_by_text("summarised for the model").scroll_into_view_if_needed()
+        album.add("chat-summarised", page)
+
+
+def take_reply(page: Page, provider: ModelServer, album: Album) -> None:
     provider.script(reply(ANSWER, gate=GATE, hold_at=45))
     turn = new_chat(page, "What should I drink on my flight to Lisbon?")
     provider.wait_until_held(GATE)
     expect(turn).to_contain_text("before landing")
-    picture("chat-streaming", page)
+    album.add("chat-streaming", page)
     provider.release(GATE)
     wait_for_reply(page, turn)
     provider.reset()
-    picture("chat", page)
-    take_receipt(page, picture)
-    provider.script(fails(401, "authentication_error"))
-    wait_for_reply(page, new_chat(page, "Is anybody there?"))
-    picture("chat-error", page)
-
-
-def take_receipt(page: Page, picture: Callable[[str, Page], None]) -> None:
-    """What the reply was given, where it was given anything."""
+    album.add("chat", page)
     receipt = page.locator(".receipt > summary").last
     if receipt.count():
         receipt.click()
         expect(page.locator(".receipt__list").first).to_be_visible()
-        picture("chat-receipt", page)
-
-
-def take_summary(page: Page, picture: Callable[[str, Page], None]) -> None:
-    """Of the example's conversation that has one: its marker in the chat, its page, and the context bar."""
-    page.goto("/memory/conversations/")
-    addresses = [row.get_attribute("href") for row in page.locator("a[href^='/memory/conversations/']").all()]
-    for address in dict.fromkeys(filter(None, addresses)):
-        page.goto(address)
-        version = page.locator("a[href*='/summaries/']").first
-        if version.count():
-            break
-    version.click()
-    picture("memory-summary", page)
-    chat = address.replace("/memory/conversations/", "/c/")
-    page.goto(f"{chat}context")
-    picture("context", page)
-    page.goto(chat)
-    page.get_by_text("summarised for the model").scroll_into_view_if_needed()
-    picture("chat-summarised", page)
+        album.add("chat-receipt", page)
 
 
 def fill(directory: Path) -> None:
@@ -152,12 +160,12 @@ def sign_in(browser: Browser, url: str, link: str) -> dict:
 
 
 @contextmanager
-def browsing(browser: Browser, url: str, size: str, theme: str, *, state: dict) -> Iterator[Page]:
-    width, height = SIZES[size]
+def browsing(browser: Browser, url: str, album: Album, *, state: dict) -> Iterator[Page]:
+    width, height = SIZES[album.size]
     context: BrowserContext = browser.new_context(
         base_url=url,
         viewport={"width": width, "height": height},
-        color_scheme=theme,
+        color_scheme=album.theme,
         reduced_motion="reduce",
         storage_state=state or None,
     )
@@ -167,4 +175,4 @@ def browsing(browser: Browser, url: str, size: str, theme: str, *, state: dict) 
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

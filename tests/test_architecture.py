@@ -65,9 +65,9 @@ WRITES |= {"sources", "extraction"}
 # One use case each; what they have in common is in files that they alone use.
 WRITES |= {"feedback", "withdrawal", "kinds", "importing"}
 WRITES |= {"keys", "redaction", "deletions", "retention"}
-WRITES |= {"forgettings", "refusals", "lifetimes"}
+WRITES |= {"forgettings", "refusals", "lifetimes", "backdating"}
 WRITES |= {"switches"}
-WRITES |= {"unsettling"}
+WRITES |= {"unsettling", "quotes"}
 WRITES |= {"kind_changes", "kind_effects"}
 # Of the scratchpad: what its person does to a pad, and to the records.
 WRITES |= {"edits", "records"}

@@ -16,7 +16,7 @@ from memoryapp.context import exclusions, uses
 from memoryapp.lifecycle.models import LifecycleRun
 from memoryapp.lifecycle.operations import logged
 from memoryapp.llm.base import Usage
-from memoryapp.longterm import experiences, forgettings, refusals
+from memoryapp.longterm import experiences, forgettings, kind_changes, lifetimes, refusals
 from memoryapp.longterm import operations as longterm
 from memoryapp.longterm.experiences import Lesson
 from memoryapp.longterm.models import Memory
@@ -88,7 +88,9 @@ def everything_of(user: User) -> World:
         user.id, replace(_said(turn, f"Bought {CONTENT} in a shop"), quote="", source=None)
     ).memory
     forgetting = forgettings.forget(user.id, [hidden.id], now=now)
+    lifetimes.extend(user.id, [memory.id], now=now, undo_id=uuid4())
     refusals.refuse(user.id, "session")
+    kind_changes.change("session", {"label": "Of the moment"}, changed_by=user.id, now=now)
     run = Run.objects.get(turn=turn)
     user.refresh_from_db()  # the forgetting moved the memory epoch
     learned = experiences.record(
@@ -129,6 +131,9 @@ def everything_of(user: User) -> World:
     exclusions.exclude(turn, [memory.id])
     with acting_as(Actor.PROGRAM, "laptop"):
         activity.note_program_reads(user.id, [memory.id], now=now)
+    activity.open_memory(
+        user.id, admin_id=user.id, reason="Ticket 7", now=now, until=now + timedelta(minutes=30)
+    )
     token, _ = accounts.create_token(user, name="laptop", now=now)
     accounts.create_sign_in_link(user)
     server = McpServer.objects.create(

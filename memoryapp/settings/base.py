@@ -61,6 +61,7 @@ MIDDLEWARE = [
     "allauth.account.middleware.AccountMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "memoryapp.accounts.middleware.PersonMiddleware",
+    "memoryapp.middleware.OpenedMemoryMiddleware",
     "memoryapp.middleware.ErrorPageMiddleware",
 ]
 

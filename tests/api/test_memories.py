@@ -522,3 +522,12 @@ def test_what_is_being_forgotten_is_not_there(api, alice, memory):
     for path in (f"/memories/{memory['id']}", f"/memories/{memory['id']}/versions"):
         assert_problem(send(api, "GET", path), 404, "not_found")
     assert_problem(send(api, "DELETE", f"/memories/{memory['id']}"), 404, "not_found")
+
+
+def test_while_saving_is_paused_no_words_come_in_by_a_correction(api, alice, memory):
+    type(alice).objects.filter(id=alice.id).update(save_memory=False)
+
+    refused = send(api, "PATCH", f"/memories/{memory['id']}", {"statement": "Drinks tea"}, If_Match='"1"')
+
+    assert_problem(refused, 409, "saving_paused")
+    assert listed(api) == ["Drinks green tea"]

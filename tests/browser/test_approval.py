@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
@@ -12,13 +11,12 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.chatting import new_chat, wait_for_reply
 from tests.browser.conftest import PROVIDER_KEY, Installation, signed_in
+from tests.browser.example_tool import install_example
 from tests.modelserver import ModelServer, calls, reply
 from tests.servers import throw_away_directory
-from tests.stack import PROJECT, running
+from tests.stack import running
 
 pytestmark = [pytest.mark.browser, pytest.mark.stack]
-
-EXAMPLE = PROJECT / "docs" / "example-tool" / "strata_example_tool.py"
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +29,7 @@ def notebook(tmp_path_factory) -> Path:
 def installation(chromium: Browser, notebook: Path, tmp_path_factory) -> Iterator[Installation]:
     """With the example tool installed. Silent streams reconnect every two seconds, as in a wait of hours."""
     packages = tmp_path_factory.mktemp("packages")
-    _install_example(packages)
+    install_example(packages)
     with ModelServer(api_key=PROVIDER_KEY, persona="memory") as provider, throw_away_directory() as directory:
         environment = {
             "ANTHROPIC_API_KEY": PROVIDER_KEY,
@@ -48,15 +46,6 @@ def installation(chromium: Browser, notebook: Path, tmp_path_factory) -> Iterato
 def empty_notebook(notebook: Path, installation: Installation) -> None:
     notebook.unlink(missing_ok=True)
     installation.provider.reset()
-
-
-def _install_example(packages: Path) -> None:
-    """As pip would, without asking a registry for what builds it."""
-    shutil.copy(EXAMPLE, packages)
-    metadata = packages / "strata_example_tool-1.0.dist-info"
-    metadata.mkdir()
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: strata-example-tool\nVersion: 1.0\n")
-    (metadata / "entry_points.txt").write_text("[strata.tools]\nexample = strata_example_tool:tools\n")
 
 
 def _asks(page: Page, installation: Installation, note: str, *, then: str = "That is settled.") -> Locator:

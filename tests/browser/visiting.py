@@ -1,13 +1,23 @@
 """Every page of a running installation that can be reached from its navigation, one for each route."""
 
 import re
-from collections import deque
+from collections import Counter, deque
 from urllib.parse import urlsplit
 
 from django.urls import Resolver404, resolve
 from playwright.sync_api import APIRequestContext
 
-ENTRANCES = ("/", "/memory/", "/policies/", "/conversations/", "/settings/")
+# The last two are linked only where something has been found, or changed.
+ENTRANCES = (
+    "/",
+    "/memory/",
+    "/policies/",
+    "/conversations/",
+    "/settings/",
+    "/memory/health/duplicates/",
+    "/policies/tiers/history/",
+)
+SAMPLES = 3  # addresses of a route that are read for links: the first conversation may have no summary
 # What is no page of ours: Django's admin, programs' routes, files, ways out, and streams.
 ELSEWHERE = re.compile(
     r"^/(admin|api|static|accounts/logout|sign-in|healthz|readyz)\b|/(stream|events|progress|live)$"
@@ -18,16 +28,18 @@ LINK = re.compile(r'href="([^"#]+)')
 def pages(request: APIRequestContext) -> dict[str, str]:
     """Name of the route → the first address of it that answers with a page."""
     found: dict[str, str] = {}
+    read: Counter[str] = Counter()
     waiting, seen = deque(ENTRANCES), set(ENTRANCES)
     while waiting:
         address = waiting.popleft()
         route = _route(address)
-        if route is None or route in found:
+        if route is None or read[route] == SAMPLES:
             continue
+        read[route] += 1
         response = request.get(address)
         if not response.ok or "text/html" not in response.headers.get("content-type", ""):
             continue
-        found[route] = address
+        found.setdefault(route, address)
         for link in LINK.findall(response.text()):
             path = _path(link.replace("&amp;", "&"), base=address)
             if path and path not in seen:
