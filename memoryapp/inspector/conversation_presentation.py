@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import Final
 from uuid import UUID
 
@@ -126,7 +126,7 @@ class Keeping:
     """How long a conversation is kept, and what a form says of it."""
 
     text: str
-    until: datetime | None
+    until: datetime | date | None
     choice: str
     rule_text: str
     earliest: str
@@ -212,14 +212,14 @@ def keeping(conversation: Conversation) -> Keeping:
     rule = f"{rule_days:,} days after the last message" if rule_days else "for ever"
     own = conversation.retention_days
     choice = "rule" if own is None else "date" if own else "ever"
-    last_day = retention.last_whole_day(conversation)
+    last_day = retention.last_whole_day(conversation) if choice == "date" else None
     return Keeping(
-        text="Kept until" if until else "Kept for ever",
-        until=until,
+        text="Kept until the end of" if last_day else "Kept until" if until else "Kept for ever",
+        until=last_day or until,
         choice=choice,
         rule_text=f"{rule}; pinned chats for ever" if rule_days else rule,
         earliest=timezone.localdate().isoformat(),
-        date=last_day.isoformat() if last_day and choice == "date" else "",
+        date=last_day.isoformat() if last_day else "",
     )
 
 

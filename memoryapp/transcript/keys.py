@@ -68,7 +68,7 @@ def not_embedded(model_id: str) -> QuerySet[MessageKey]:
 
 
 def without_terms(user_id: UUID, message_ids: Collection[UUID]) -> set[UUID]:
-    """Those of these that hold a secret, and the few without any words."""
+    """Those of these that hold a secret: by its words nothing finds them."""
     found = MessageKey.objects.filter(user_id=user_id, message__in=message_ids, terms=NOTHING)
     return set(found.values_list("message_id", flat=True))
 

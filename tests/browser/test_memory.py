@@ -49,8 +49,7 @@ def forget_all(page: Page) -> None:
     page.goto("/memory/facts/?status=all")
     while page.locator(".rows .fact").count():
         page.locator(".rows .fact").first.click()
-        page.get_by_text("Forget…").click()
-        page.get_by_role("button", name="Forget this memory").click()
+        page.get_by_role("button", name="Forget this fact").click()
         page.goto("/memory/facts/?status=all")
 
 

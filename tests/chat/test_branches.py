@@ -362,7 +362,7 @@ def test_a_page_of_turns_takes_the_same_number_of_queries_however_many(
     edited(many[8], "x")
     page_of(browser, few[0])
 
-    with django_assert_max_num_queries(46) as counted:
+    with django_assert_max_num_queries(52) as counted:
         page_of(browser, few[0])
         after_few = len(counted)
         page_of(browser, many[0])

@@ -1,6 +1,7 @@
 """The chat in a real Chromium, under the real content policy: streaming, following, sending, losing the connection."""
 
 import re
+from datetime import UTC, datetime
 from types import SimpleNamespace
 from uuid import UUID
 
@@ -10,6 +11,9 @@ from django.utils.safestring import mark_safe
 from playwright.sync_api import Page, expect
 
 from chat.presentation import Versions
+from memoryapp.accounts.models import User
+from memoryapp.inspector.templatetags import budgets, memory_switches
+from memoryapp.lifecycle.daily_budget import DailyBudget
 from tests.ui.pages import (
     CONVERSATION,
     TURN_ID,
@@ -536,7 +540,14 @@ def test_phone_shows_the_sidebar_on_request_and_nothing_overflows(chromium, serv
     context.close()
 
 
-def test_settings_offer_the_zone_of_the_browser_where_another_one_is_chosen(chromium, server):
+def test_settings_offer_the_zone_of_the_browser_where_another_one_is_chosen(chromium, server, monkeypatch):
+    unlimited = DailyBudget(
+        tokens=0, tokens_limit=0, usd=0, usd_limit=0, resets_at=datetime(2026, 12, 1, tzinfo=UTC)
+    )
+    monkeypatch.setattr(budgets.daily_budget, "budget_of", lambda *_, **__: unlimited)
+    monkeypatch.setattr(memory_switches.accounts, "get_person", lambda id_: User(id=id_))
+    monkeypatch.setattr(memory_switches.refusals, "refused", lambda _: set())
+    monkeypatch.setattr(memory_switches.queries, "statement_kinds", list)
     context = chromium.new_context(timezone_id="Europe/Berlin")
     page = context.new_page()
     html = render("accounts/settings.html", time_zones=["Europe/Berlin", "UTC"], conversation_groups=[])
