@@ -79,7 +79,7 @@ def test_the_figures_are_drawn_and_a_bar_leads_to_its_facts(page: Page, program:
 
     for title in ("Facts of each kind", "Growth, 12 weeks", "Used in replies, each week", "Storage"):
         expect(figures.get_by_role("heading", name=title)).to_be_visible()
-    assert figures.get_by_role("img").count() >= 4
+    assert figures.get_by_role("img").count() >= 3  # uses are drawn once there are some
     figures.get_by_role("link", name="Likes and dislikes").first.click()
     expect(row(page, f"I like figure {mark}")).to_be_visible()
 
