@@ -8,7 +8,6 @@ from uuid import UUID
 
 from django.urls import reverse
 from django.utils.formats import date_format
-from django.utils.text import Truncator
 
 from memoryapp.acting import Actor
 from memoryapp.activity.models import EXCHANGES, Entry, Tier, Verb
@@ -22,7 +21,6 @@ READERS: Final = 12  # rows of the strip; who read least is left out
 SHADES: Final = 4
 CELL, GAP = 10, 2  # of the strip, in its own units
 
-WORDS_CHARS: Final = 80
 
 _THINGS: Final = {
     Tier.SCRATCHPAD: ("run record", "run records"),
@@ -35,20 +33,11 @@ _MESSAGES: Final = ("message", "messages")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What is still there: its page, and what it says where that is short."""
-
-    url: str
-    words: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Subject:
-    """What an entry is about. ``url``: empty when it is gone; ``words``: what it says now, empty when it has none."""
+    """What an entry is about, without what it says. ``url``: empty when it is gone."""
 
     label: str
     url: str = ""
-    words: str = ""
 
     @property
     def gone(self) -> str:
@@ -117,7 +106,7 @@ def rows(user_id: UUID, entries: Sequence[Entry], *, is_own: bool) -> list[Row]:
     return [_row(entry, found, labels, is_own=is_own) for entry in entries]
 
 
-def _row(entry: Entry, found: Mapping[UUID, Found], labels: Mapping[str, str], *, is_own: bool) -> Row:
+def _row(entry: Entry, found: Mapping[UUID, str], labels: Mapping[str, str], *, is_own: bool) -> Row:
     one, many = _things(entry)
     is_one = entry.subject_id is not None and entry.rows == 1
     return Row(
@@ -128,7 +117,9 @@ def _row(entry: Entry, found: Mapping[UUID, Found], labels: Mapping[str, str], *
         did=Verb(entry.verb).label,
         tier=entry.tier,
         what="" if is_one or not one else f"{entry.rows:,} {one if entry.rows == 1 else many}",
-        subject=_subject(one, found.get(entry.subject_id)) if is_one and entry.subject_id and one else None,
+        subject=Subject(one, found.get(entry.subject_id, ""))
+        if is_one and entry.subject_id and one
+        else None,
         detail=_detail(entry, labels),
     )
 
@@ -142,10 +133,6 @@ def _things(entry: Entry) -> tuple[str, str]:
     return _THINGS[Tier(entry.tier)]
 
 
-def _subject(label: str, found: Found | None) -> Subject:
-    return Subject(label, found.url, Truncator(found.words).chars(WORDS_CHARS)) if found else Subject(label)
-
-
 def _detail(entry: Entry, labels: Mapping[str, str]) -> str:
     """For a reader: kinds by their labels, changes of a pad as words, without the noun that ``_things`` says."""
     match entry.tier:
@@ -156,26 +143,24 @@ def _detail(entry: Entry, labels: Mapping[str, str]) -> str:
     return "" if entry.detail == EXCHANGES else entry.detail
 
 
-def _found(user_id: UUID, entries: Iterable[Entry]) -> dict[UUID, Found]:
-    """That which is still there, in one query of each sort."""
+def _found(user_id: UUID, entries: Iterable[Entry]) -> dict[UUID, str]:
+    """The pages of that which is still there, in one query of each sort."""
     ids: dict[str, set[UUID]] = {}
     for entry in entries:
         if entry.subject_id:
             ids.setdefault(entry.tier, set()).add(entry.subject_id)
-    found: dict[UUID, Found] = {}
+    found: dict[UUID, str] = {}
     if about := ids.get(Tier.LONGTERM):
-        said = longterm.statements(user_id, about)
-        found |= {id_: Found(reverse("inspector:fact", args=[id_]), words) for id_, words in said.items()}
-        lessons = experience_queries.goals(user_id, about - found.keys())
-        found |= {
-            id_: Found(reverse("inspector:experience", args=[id_]), goal) for id_, goal in lessons.items()
-        }
+        memories = longterm.with_a_page(user_id, about)
+        found |= {id_: reverse("inspector:fact", args=[id_]) for id_ in memories}
+        lessons = experience_queries.with_a_page(user_id, about - memories)
+        found |= {id_: reverse("inspector:experience", args=[id_]) for id_ in lessons}
     if about := ids.get(Tier.TRANSCRIPT):
         chats = transcript.conversations_of(user_id, about)
-        found |= {id_: Found(reverse("inspector:conversation", args=[chat])) for id_, chat in chats.items()}
+        found |= {id_: reverse("inspector:conversation", args=[chat]) for id_, chat in chats.items()}
     if about := ids.get(Tier.SCRATCHPAD):
         runs = scratchpad.recorded(user_id, about)
-        found |= {id_: Found(reverse("inspector:run", args=[id_])) for id_ in runs}
+        found |= {id_: reverse("inspector:run", args=[id_]) for id_ in runs}
     return found
 
 

@@ -30,9 +30,9 @@ def by_ids(user_id: UUID, ids: Iterable[UUID]) -> dict[UUID, Experience]:
     return {experience.id: experience for experience in unfaded(user_id).filter(id__in=list(ids))}
 
 
-def goals(user_id: UUID, ids: Iterable[UUID]) -> dict[UUID, str]:
-    """Of those of these that have a page still."""
-    return dict(unfaded(user_id).filter(id__in=list(ids)).values_list("id", "goal"))
+def with_a_page(user_id: UUID, ids: Iterable[UUID]) -> set[UUID]:
+    """Those of these that have one still."""
+    return set(unfaded(user_id).filter(id__in=list(ids)).values_list("id", flat=True))
 
 
 def live(user_id: UUID, *, embedding: list[float] | None, model_id: str) -> list[Experience]:

@@ -253,10 +253,10 @@ def counts_of_people(user_ids: Collection[UUID]) -> dict[UUID, int]:
     return dict(rows.values_list("user_id").annotate(n=Count("id")))
 
 
-def statements(user_id: UUID, ids: Iterable[UUID]) -> dict[UUID, str]:
-    """Of those of these that have a page still: whatever their status, not forgotten and not faded."""
+def with_a_page(user_id: UUID, ids: Iterable[UUID]) -> set[UUID]:
+    """Those of these that have one still: whatever their status, not forgotten and not faded."""
     rows = Memory.objects.for_user(user_id).unfaded().filter(id__in=list(ids))
-    return dict(rows.values_list("id", "statement"))
+    return set(rows.values_list("id", flat=True))
 
 
 def versions(memory: Memory) -> QuerySet[MemoryVersion]:
