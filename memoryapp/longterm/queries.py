@@ -83,12 +83,6 @@ def drops_run_records_at_once() -> bool:
     return run_record_days() == 0
 
 
-def turns_of(user_id: UUID, rows: MemoryQuerySet) -> list[UUID]:
-    """In which these memories were said."""
-    said = MemorySource.objects.filter(user_id=user_id, memory__in=rows).exclude(message=None)
-    return list(said.values_list("message__turn", flat=True).distinct())
-
-
 def memories(
     user_id: UUID,
     *,
@@ -308,17 +302,6 @@ def from_conversation(user_id: UUID, conversation_id: UUID) -> MemoryQuerySet:
 def from_run(user_id: UUID, run_id: UUID) -> MemoryQuerySet:
     """What the assistant remembered during this run."""
     return _unfaded(memories(user_id, status="any", run_id=run_id))
-
-
-def learned_per_conversation(user_id: UUID, conversation_ids: Iterable[UUID]) -> dict[UUID, int]:
-    """Conversation id → how many memories have a source in it."""
-    rows = (
-        _kept_sources(user_id)
-        .filter(message__turn__conversation_id__in=list(conversation_ids))
-        .values("message__turn__conversation_id")
-        .annotate(learned=Count("memory", distinct=True))
-    )
-    return {row["message__turn__conversation_id"]: row["learned"] for row in rows}
 
 
 def learned_in_each(user_id: UUID) -> Subquery:

@@ -79,10 +79,3 @@ def summary_tokens(user_id: UUID, conversation_id: UUID) -> Tokens:
         read=Coalesce(Sum("input_tokens"), 0), written=Coalesce(Sum("output_tokens"), 0)
     )
     return Tokens(made["read"], made["written"], 0)
-
-
-def following_count(turn: Turn) -> int:
-    """How many turns of the shown branch follow it."""
-    return Turn.objects.filter(
-        user_id=turn.user_id, conversation=turn.conversation_id, is_current=True, seq__gt=turn.seq
-    ).count()

@@ -127,7 +127,6 @@ READS: Mapping[str, Callable[[Known], object]] = {
         row.memory.statement for row in queries.taken_from(it.user.id, [it.message_id])
     ],
     "said by messages": lambda it: queries.taken_from_messages(it.user.id, [it.message_id]),
-    "count per conversation": lambda it: queries.learned_per_conversation(it.user.id, [it.conversation_id]),
     "chips": lambda it: [
         chip for chip in learned_from(it.turn.conversation, [it.turn]).get(it.turn.id, []) if chip.memory_id
     ],
