@@ -16,7 +16,12 @@ from chat.waiting_presentation import FOR_A_PERSON, Wait, wait_id, waits
 from memoryapp.context import exclusions
 from memoryapp.context import queries as contexts
 from memoryapp.context.models import ContextSnapshot
-from memoryapp.inspector.summary_presentation import PinnedRow, fallback_text, pinned_row, summary_url
+from memoryapp.inspector.conversations.summary_presentation import (
+    PinnedRow,
+    fallback_text,
+    pinned_row,
+    summary_url,
+)
 from memoryapp.longterm import queries as longterm
 from memoryapp.scratchpad import queries as scratchpad
 from memoryapp.scratchpad.models import Step

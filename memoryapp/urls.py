@@ -6,7 +6,7 @@ from django.views.generic import RedirectView
 
 from memoryapp import views
 from memoryapp.api import api
-from memoryapp.inspector.metrics import metrics
+from memoryapp.inspector.administration.metrics import metrics
 
 urlpatterns = [
     path("healthz", views.healthz, name="healthz"),
@@ -18,7 +18,7 @@ urlpatterns = [
     path("accounts/", include("allauth.account.urls")),
     path("", include("memoryapp.accounts.urls")),
     path("memory/", include("memoryapp.inspector.urls")),
-    path("policies/", include("memoryapp.inspector.policy_urls")),
+    path("policies/", include("memoryapp.inspector.administration.policy_urls")),
     path("api/v1/", api.urls),
     path("admin/", admin.site.urls),
     path("", include("chat.urls")),

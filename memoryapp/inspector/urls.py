@@ -2,26 +2,19 @@ from django.contrib.auth.decorators import login_required
 from django.urls import path
 from django.views.generic import RedirectView
 
-from memoryapp.inspector import (
-    activity_views,
+from memoryapp.inspector import activity_views, overview_views, switch_views, undo_views
+from memoryapp.inspector.conversations import conversation_views, message_views, summary_views
+from memoryapp.inspector.facts import (
     adding_views,
     as_of_views,
     bulk_views,
-    conversation_views,
-    experience_views,
     expiring_views,
     fact_list_views,
     fact_views,
     health_views,
-    message_views,
-    overview_views,
-    run_list_views,
-    run_views,
-    summary_views,
-    switch_views,
-    undo_views,
     waiting_views,
 )
+from memoryapp.inspector.runs import experience_views, run_list_views, run_views
 
 app_name = "inspector"
 

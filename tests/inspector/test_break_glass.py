@@ -65,7 +65,7 @@ class TestPeople:
         assert queries() == few
 
     def test_people_are_searched_and_paged(self, carols, alice, bob, monkeypatch):
-        monkeypatch.setattr("memoryapp.inspector.people_views.PAGE", 2)
+        monkeypatch.setattr("memoryapp.inspector.administration.people_views.PAGE", 2)
 
         first = carols.get(PEOPLE).context
         second = carols.get(PEOPLE + first["next_url"]).context

@@ -9,7 +9,8 @@ from django.urls import reverse
 
 from memoryapp.context.models import Use
 from memoryapp.embeddings.registry import get_embedder
-from memoryapp.inspector import health_views, undoing
+from memoryapp.inspector import undoing
+from memoryapp.inspector.facts import health_views
 from memoryapp.longterm import forgettings, operations, queries
 from memoryapp.longterm.models import Kind, Memory
 from memoryapp.policies.trust import Origin

@@ -11,7 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from memoryapp.accounts import operations as accounts
 from memoryapp.conf import get_conf
-from memoryapp.inspector import operating
+from memoryapp.inspector.administration import operating
 from memoryapp.lifecycle import figures
 from memoryapp.lifecycle.models import LifecycleRun
 from memoryapp.nudges import EXTRACT_AGAIN
@@ -88,7 +88,9 @@ def test_tables_that_nobody_has_counted_yet_are_not_said_to_be_empty(staff, alic
 
 def test_a_failed_job_is_tried_again_at_the_press_of_a_button(staff, alice, monkeypatch):
     sent = []
-    monkeypatch.setattr("memoryapp.inspector.operations_views.nudge", lambda *call: sent.append(call))
+    monkeypatch.setattr(
+        "memoryapp.inspector.administration.operations_views.nudge", lambda *call: sent.append(call)
+    )
     failed = job(alice)
 
     response = staff.post(
@@ -101,7 +103,9 @@ def test_a_failed_job_is_tried_again_at_the_press_of_a_button(staff, alice, monk
 
 def test_no_task_but_those_of_the_page_can_be_started(staff, alice, monkeypatch):
     sent = []
-    monkeypatch.setattr("memoryapp.inspector.operations_views.nudge", lambda *call: sent.append(call))
+    monkeypatch.setattr(
+        "memoryapp.inspector.administration.operations_views.nudge", lambda *call: sent.append(call)
+    )
 
     response = staff.post(
         "/policies/operations/retry", {"task": "chat.tasks.run_turn", "subject": str(alice.id)}

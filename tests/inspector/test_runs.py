@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from memoryapp.inspector.bulk import mark
+from memoryapp.inspector.facts.bulk import mark
 from memoryapp.lifecycle.tasks import sweep
 from memoryapp.llm.base import Usage
 from memoryapp.longterm import queries
@@ -89,7 +89,7 @@ class TestList:
         assert [head.goal for head in listed(browser, q="POEM")] == ["Write a poem"]
 
     def test_pages_follow_each_other_and_keep_the_filters(self, browser, alice, monkeypatch):
-        monkeypatch.setattr("memoryapp.inspector.run_list_views.PAGE", 2)
+        monkeypatch.setattr("memoryapp.inspector.runs.run_list_views.PAGE", 2)
         for number in range(3):
             Working(alice, f"trip {number}").end()
         Working(alice, "poem").end()
@@ -175,7 +175,7 @@ class TestNarrowing:
 
     @pytest.mark.parametrize("sort", ["longest", "steps", "tokens"])
     def test_orders_go_on_from_page_to_page(self, browser, alice, monkeypatch, sort):
-        monkeypatch.setattr("memoryapp.inspector.run_list_views.PAGE", 2)
+        monkeypatch.setattr("memoryapp.inspector.runs.run_list_views.PAGE", 2)
         for number in (2, 4, 1, 3):
             at_work = Working(alice, f"run {number}")
             for _ in range(number):

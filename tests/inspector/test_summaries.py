@@ -5,7 +5,12 @@ import html
 import pytest
 from django.urls import reverse
 
-from memoryapp.inspector.summary_presentation import LINES_LISTED, LINES_SHOWN, cost_text, sections
+from memoryapp.inspector.conversations.summary_presentation import (
+    LINES_LISTED,
+    LINES_SHOWN,
+    cost_text,
+    sections,
+)
 from memoryapp.llm.base import Usage
 from memoryapp.nudges import SUMMARISE_AGAIN, SUMMARISE_NOW
 from memoryapp.transcript import branches, queries, summaries

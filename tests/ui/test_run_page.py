@@ -7,7 +7,7 @@ import pytest
 from django.urls import reverse
 from playwright.sync_api import expect
 
-from memoryapp.inspector.run_presentation import RunHead, RunPage, StepRow, StepText
+from memoryapp.inspector.runs.run_presentation import RunHead, RunPage, StepRow, StepText
 from tests.ui.pages import render
 from tests.ui.stand_in import StandIn
 

@@ -14,8 +14,8 @@ from django.views.decorators.http import require_GET, require_POST
 from memoryapp.context import queries as context_queries
 from memoryapp.embeddings.registry import get_embedder
 from memoryapp.inspector import break_glass
-from memoryapp.inspector import health_presentation as show
-from memoryapp.inspector.health_presentation import FIRST, Check, SimilarFacts
+from memoryapp.inspector.facts import health_presentation as show
+from memoryapp.inspector.facts.health_presentation import FIRST, Check, SimilarFacts
 from memoryapp.inspector.posted import uuid_or_none
 from memoryapp.inspector.views import render_page
 from memoryapp.longterm import checkups, queries, search

@@ -21,9 +21,9 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from memoryapp import rest
 from memoryapp.accounts.auth import caller
 from memoryapp.errors import InvalidInputError, MemoryAppError
-from memoryapp.inspector import kind_presentation as show
 from memoryapp.inspector import undoing
-from memoryapp.inspector.kind_forms import ChangeForm, NewKindForm, focus_problem
+from memoryapp.inspector.administration import kind_presentation as show
+from memoryapp.inspector.administration.kind_forms import ChangeForm, NewKindForm, focus_problem
 from memoryapp.longterm import kind_changes, kind_effects, kinds, queries
 from memoryapp.longterm.kind_changes import KindChangedError, Rule
 from memoryapp.longterm.kind_effects import Held

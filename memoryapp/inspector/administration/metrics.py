@@ -14,7 +14,7 @@ from prometheus_client.registry import Collector
 
 from memoryapp.accounts import queries as accounts
 from memoryapp.conf import get_conf
-from memoryapp.inspector.operating import Operations, operations
+from memoryapp.inspector.administration.operating import Operations, operations
 
 PREFIX = "strata"
 

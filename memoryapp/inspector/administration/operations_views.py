@@ -9,8 +9,8 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
 from memoryapp.errors import InvalidInputError
-from memoryapp.inspector.kind_views import for_staff
-from memoryapp.inspector.operating import operations as figures
+from memoryapp.inspector.administration.kind_views import for_staff
+from memoryapp.inspector.administration.operating import operations as figures
 from memoryapp.lifecycle.figures import AGAIN
 from memoryapp.nudges import nudge
 

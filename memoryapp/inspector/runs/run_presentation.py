@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from memoryapp.conf import get_conf
 from memoryapp.context.models import ContextSnapshot
-from memoryapp.inspector.summary_presentation import cost_text
+from memoryapp.inspector.conversations.summary_presentation import cost_text
 from memoryapp.longterm.presentation import ORIGIN_LABELS
 from memoryapp.policies.trust import Origin
 from memoryapp.scratchpad import records, timeline

@@ -14,11 +14,13 @@ from django.views.decorators.http import require_GET, require_POST
 
 from memoryapp import rest
 from memoryapp.errors import InvalidInputError, MemoryAppError, NotFoundError
-from memoryapp.inspector import bulk, conversation_filters, presentation, summary_presentation, undoing
-from memoryapp.inspector import conversation_presentation as show
+from memoryapp.inspector import presentation, undoing
 from memoryapp.inspector.break_glass import subject
-from memoryapp.inspector.bulk import TYPED_ABOVE
-from memoryapp.inspector.conversation_filters import ConversationFilters
+from memoryapp.inspector.conversations import conversation_filters, summary_presentation
+from memoryapp.inspector.conversations import conversation_presentation as show
+from memoryapp.inspector.conversations.conversation_filters import ConversationFilters
+from memoryapp.inspector.facts import bulk
+from memoryapp.inspector.facts.bulk import TYPED_ABOVE
 from memoryapp.inspector.posted import INCOMPLETE, day_or_none, next_page, uuid_or_none
 from memoryapp.inspector.views import PAGE, render_page
 from memoryapp.longterm import queries as longterm

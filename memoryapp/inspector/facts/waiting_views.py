@@ -16,9 +16,9 @@ from memoryapp import rest
 from memoryapp.errors import InvalidInputError, StaleVersionError
 from memoryapp.inspector import break_glass, undoing
 from memoryapp.inspector import presentation as show
-from memoryapp.inspector.bulk import TYPED_ABOVE, mark
+from memoryapp.inspector.facts.bulk import TYPED_ABOVE, mark
+from memoryapp.inspector.facts.settling import Settled
 from memoryapp.inspector.posted import next_page, version_of
-from memoryapp.inspector.settling import Settled
 from memoryapp.inspector.undoing import Offer
 from memoryapp.inspector.views import next_url, render_page
 from memoryapp.longterm import forgettings, queries, tallies

@@ -18,13 +18,14 @@ from memoryapp.accounts.auth import PageRequest, caller_id
 from memoryapp.context import queries as snapshots
 from memoryapp.context.models import ContextSnapshot
 from memoryapp.errors import InvalidInputError, MemoryAppError, NotFoundError
-from memoryapp.inspector import context_bar, pad_presentation
+from memoryapp.inspector import context_bar
 from memoryapp.inspector import presentation as facts
-from memoryapp.inspector import run_presentation as show
 from memoryapp.inspector.break_glass import subject
-from memoryapp.inspector.experience_presentation import experience_row
-from memoryapp.inspector.pad_presentation import PadForm
 from memoryapp.inspector.posted import one_of
+from memoryapp.inspector.runs import pad_presentation
+from memoryapp.inspector.runs import run_presentation as show
+from memoryapp.inspector.runs.experience_presentation import experience_row
+from memoryapp.inspector.runs.pad_presentation import PadForm
 from memoryapp.inspector.views import render_page
 from memoryapp.longterm import experience_queries
 from memoryapp.longterm import queries as longterm

@@ -10,9 +10,9 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
 from memoryapp.errors import InvalidInputError, NotFoundError
-from memoryapp.inspector import conversation_presentation as show
 from memoryapp.inspector import presentation, undoing
 from memoryapp.inspector.break_glass import subject
+from memoryapp.inspector.conversations import conversation_presentation as show
 from memoryapp.inspector.undoing import Offer
 from memoryapp.inspector.views import render_page
 from memoryapp.longterm import forgettings, quotes

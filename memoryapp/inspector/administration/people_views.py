@@ -19,7 +19,7 @@ from memoryapp.accounts.auth import caller_id
 from memoryapp.accounts.models import User
 from memoryapp.errors import InvalidInputError
 from memoryapp.inspector import break_glass, storage
-from memoryapp.inspector.kind_views import for_staff
+from memoryapp.inspector.administration.kind_views import for_staff
 from memoryapp.inspector.views import next_url
 from memoryapp.longterm import queries as longterm
 from memoryapp.scratchpad import queries as scratchpad

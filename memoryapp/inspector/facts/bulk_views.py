@@ -13,10 +13,10 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST
 
 from memoryapp.errors import InvalidInputError, MemoryAppError
-from memoryapp.inspector import bulk, fact_filters
 from memoryapp.inspector.break_glass import subject
-from memoryapp.inspector.bulk import TYPED_ABOVE, Action, Picked
-from memoryapp.inspector.fact_filters import FactFilters
+from memoryapp.inspector.facts import bulk, fact_filters
+from memoryapp.inspector.facts.bulk import TYPED_ABOVE, Action, Picked
+from memoryapp.inspector.facts.fact_filters import FactFilters
 from memoryapp.inspector.posted import one_of, uuid_or_none, whole_number
 from memoryapp.inspector.views import render_page
 from memoryapp.longterm import queries

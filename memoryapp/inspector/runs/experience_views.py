@@ -13,9 +13,9 @@ from django.views.decorators.http import require_GET, require_POST
 from memoryapp import rest
 from memoryapp.context import queries as contexts
 from memoryapp.errors import InvalidInputError, StaleVersionError
-from memoryapp.inspector import experience_presentation as show
 from memoryapp.inspector import undoing
 from memoryapp.inspector.break_glass import subject
+from memoryapp.inspector.runs import experience_presentation as show
 from memoryapp.inspector.views import PAGE, render_page
 from memoryapp.longterm import experience_queries, experiences, forgettings
 from memoryapp.longterm.models import Experience

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from memoryapp.inspector import kind_views, operations_views, people_views, tier_views
+from memoryapp.inspector.administration import kind_views, operations_views, people_views, tier_views
 
 app_name = "policies"
 

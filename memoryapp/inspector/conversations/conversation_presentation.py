@@ -12,7 +12,7 @@ from django.utils import timezone
 from memoryapp.context import queries as context
 from memoryapp.inspector import charts
 from memoryapp.inspector.charts import Chart, Point
-from memoryapp.inspector.summary_presentation import VersionRow, cost_text
+from memoryapp.inspector.conversations.summary_presentation import VersionRow, cost_text
 from memoryapp.longterm import queries as longterm
 from memoryapp.transcript import browsing, queries, retention
 from memoryapp.transcript.models import Conversation, Message, Turn

@@ -15,8 +15,8 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from memoryapp.accounts.auth import PageRequest
 from memoryapp.errors import InvalidInputError, NotFoundError
-from memoryapp.inspector import summary_presentation as show
 from memoryapp.inspector.break_glass import subject
+from memoryapp.inspector.conversations import summary_presentation as show
 from memoryapp.inspector.views import render_page
 from memoryapp.nudges import SUMMARISE_AGAIN, SUMMARISE_NOW, nudge
 from memoryapp.transcript import queries, summaries

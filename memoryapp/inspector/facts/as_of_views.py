@@ -11,7 +11,7 @@ from django.views.decorators.http import require_GET
 
 from memoryapp import rest
 from memoryapp.inspector.break_glass import subject
-from memoryapp.inspector.fact_filters import FactFilters
+from memoryapp.inspector.facts.fact_filters import FactFilters
 from memoryapp.inspector.posted import day_or_none
 from memoryapp.inspector.presentation import fact_url
 from memoryapp.inspector.views import PAGE, next_url, render_page

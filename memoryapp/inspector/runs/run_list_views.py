@@ -19,10 +19,10 @@ from django.views.decorators.http import require_GET, require_POST
 from memoryapp import rest
 from memoryapp.accounts.auth import PageRequest
 from memoryapp.errors import InvalidInputError, NotFoundError
-from memoryapp.inspector import run_presentation as show
 from memoryapp.inspector.break_glass import subject
-from memoryapp.inspector.bulk import CHANGED, TYPED_ABOVE, mark
+from memoryapp.inspector.facts.bulk import CHANGED, TYPED_ABOVE, mark
 from memoryapp.inspector.posted import day_or_none, next_page, one_of, uuid_or_none
+from memoryapp.inspector.runs import run_presentation as show
 from memoryapp.inspector.views import PAGE, next_url, render_page
 from memoryapp.longterm import queries as longterm
 from memoryapp.scratchpad import listing, records, timeline

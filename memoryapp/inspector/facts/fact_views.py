@@ -16,13 +16,14 @@ from uuid6 import uuid7
 
 from memoryapp.accounts.auth import PageRequest
 from memoryapp.errors import InvalidInputError, MemoryAppError, NotFoundError, StaleVersionError
-from memoryapp.inspector import fact_presentation as show
-from memoryapp.inspector import settling, undoing
+from memoryapp.inspector import undoing
 from memoryapp.inspector.break_glass import subject
+from memoryapp.inspector.facts import fact_presentation as show
+from memoryapp.inspector.facts import settling
+from memoryapp.inspector.facts.waiting_views import decided
 from memoryapp.inspector.posted import day_or_none, next_page, one_of, version_of, whole_number
 from memoryapp.inspector.presentation import fact_url
 from memoryapp.inspector.views import render_page
-from memoryapp.inspector.waiting_views import decided
 from memoryapp.longterm import forgettings, lifetimes, operations, queries
 from memoryapp.longterm.feedback import give_feedback
 from memoryapp.longterm.models import Memory

@@ -17,8 +17,8 @@ from memoryapp import rest
 from memoryapp.accounts.auth import caller
 from memoryapp.accounts.models import User
 from memoryapp.errors import InvalidInputError, MemoryAppError
-from memoryapp.inspector import tier_presentation as show
 from memoryapp.inspector import undoing
+from memoryapp.inspector.administration import tier_presentation as show
 from memoryapp.longterm import queries as longterm
 from memoryapp.policies.reasons import ReasonMissingError
 from memoryapp.transcript import ending

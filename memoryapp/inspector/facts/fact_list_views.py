@@ -15,11 +15,11 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from memoryapp import rest
-from memoryapp.inspector import fact_filters
 from memoryapp.inspector import presentation as show
 from memoryapp.inspector.break_glass import subject
-from memoryapp.inspector.bulk import Action
-from memoryapp.inspector.fact_filters import FactFilters
+from memoryapp.inspector.facts import fact_filters
+from memoryapp.inspector.facts.bulk import Action
+from memoryapp.inspector.facts.fact_filters import FactFilters
 from memoryapp.inspector.presentation import MemoryRow
 from memoryapp.inspector.views import PAGE, render_page
 from memoryapp.longterm import queries

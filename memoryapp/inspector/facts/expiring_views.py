@@ -12,9 +12,10 @@ from django.views.decorators.http import require_GET, require_POST
 
 from memoryapp import rest
 from memoryapp.errors import InvalidInputError, MemoryAppError
-from memoryapp.inspector import break_glass, bulk
+from memoryapp.inspector import break_glass
 from memoryapp.inspector import overview_presentation as show
-from memoryapp.inspector.bulk import Action, Picked
+from memoryapp.inspector.facts import bulk
+from memoryapp.inspector.facts.bulk import Action, Picked
 from memoryapp.inspector.posted import INCOMPLETE, next_page, uuid_or_none
 from memoryapp.inspector.views import SOON_DAYS, next_url, render_page
 from memoryapp.longterm import queries, tallies

@@ -1,0 +1,1 @@
+"""The pages for admins: kinds and lifetimes, tiers, people, operations."""

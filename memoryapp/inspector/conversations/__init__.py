@@ -1,0 +1,1 @@
+"""The pages of the transcript: conversations, their messages and summaries."""
