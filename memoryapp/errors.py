@@ -1,6 +1,11 @@
-"""The one base of every error that this application raises on purpose."""
+"""The one base of every error that this application raises on purpose; and a mark for texts that pages translate."""
 
 from typing import ClassVar
+
+
+def gettext_noop(text: str) -> str:
+    """Mark ``text`` for the catalogues of translations, where Django may not be imported; pages translate it."""
+    return text
 
 
 class MemoryAppError(Exception):

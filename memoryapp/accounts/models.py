@@ -25,6 +25,8 @@ class User(AbstractUser):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     time_zone = models.CharField(max_length=64, default="UTC")
     theme = models.CharField(max_length=6, choices=Theme, default=Theme.SYSTEM)
+    # Of the pages; empty: what the browser asks for. What a person writes and the assistant answers is not touched.
+    language = models.CharField(max_length=12, blank=True, default="")
     # Above the switches of every chat and the wishes of every program: whether memory is used, and added to.
     use_memory = models.BooleanField(default=True)
     save_memory = models.BooleanField(default=True)

@@ -4,6 +4,7 @@ import secrets
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import Case, F, Q, Value, When
 from django.db.models.functions import Greatest
@@ -94,12 +95,20 @@ def note_token_use(token: ApiToken, *, now: datetime) -> None:
         ApiToken.objects.filter(id=token.id).update(last_used_at=now)
 
 
-def change_preferences(user: User, *, time_zone: str, theme: str) -> None:
-    if time_zone not in queries.time_zones():
+def change_preferences(
+    user: User, *, time_zone: str | None = None, theme: str | None = None, language: str | None = None
+) -> None:
+    """Keep what is given. ``language``: a code of ``settings.LANGUAGES``, or empty for the browser's."""
+    if time_zone is not None and time_zone not in queries.time_zones():
         raise InvalidInputError("Choose a time zone from the list, such as Europe/Berlin.")
-    if theme not in User.Theme.values:
+    if theme is not None and theme not in User.Theme.values:
         raise InvalidInputError("Choose light, dark or system.")
-    User.objects.filter(id=user.id).update(time_zone=time_zone, theme=theme)
+    if language and language not in dict(settings.LANGUAGES):
+        raise InvalidInputError("Choose a language from the list.")
+    given = {"time_zone": time_zone, "theme": theme, "language": language}
+    wanted = {name: value for name, value in given.items() if value is not None}
+    if wanted:
+        User.objects.filter(id=user.id).update(**wanted)
 
 
 def switch_memory(user_id: UUID, *, use: bool | None = None, save: bool | None = None) -> User:

@@ -3,6 +3,7 @@
 from typing import Any
 from uuid import UUID, uuid4
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import login
 from django.contrib.auth.decorators import login_required
@@ -46,7 +47,8 @@ def save_preferences(request: HttpRequest) -> HttpResponse:
         operations.change_preferences(
             caller(request),
             time_zone=request.POST.get("time_zone", ""),
-            theme=request.POST.get("theme", caller(request).theme),
+            theme=request.POST.get("theme"),
+            language=request.POST.get("language"),
         )
     except InvalidInputError as error:
         return _settings(request, form_error=str(error), status=422)
@@ -61,8 +63,7 @@ def save_appearance(request: HttpRequest) -> HttpResponse:
     if theme not in User.Theme.values:
         return HttpResponse("Choose light, dark or system.", status=422, content_type="text/plain")
     if request.user.is_authenticated:
-        user = caller(request)
-        operations.change_preferences(user, time_zone=user.time_zone, theme=theme)
+        operations.change_preferences(caller(request), theme=theme)
     response = HttpResponse(status=204)
     response.set_cookie(
         "theme", theme, max_age=YEAR_S, samesite="Lax", httponly=True, secure=request.is_secure()
@@ -103,6 +104,7 @@ def _settings(request: HttpRequest, *, status: int = 200, **context: Any) -> Htt
     context |= {
         "tokens": queries.live_tokens(user, now=timezone.now()),
         "time_zones": queries.time_zones(),
+        "languages": settings.LANGUAGES,
         "form_key": str(uuid4()),
         "has_password": user.has_usable_password(),
     }

@@ -172,6 +172,9 @@ if CONF.is_behind_proxy:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 
 LANGUAGE_CODE = "en"
+# Each named in its own words. A person without a choice gets their browser's, where it is one of these.
+LANGUAGES = [("en", "English"), ("de", "Deutsch")]
+LOCALE_PATHS = [BASE_DIR / "memoryapp" / "locale"]
 TIME_ZONE = "UTC"
 USE_I18N = True
 USE_TZ = True
