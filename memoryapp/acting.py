@@ -6,15 +6,16 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 
 from django.db.models import TextChoices
+from django.utils.translation import gettext_lazy
 
 
 class Actor(TextChoices):
     """Who acts. ``PERSON`` is the one whose memory it is."""
 
-    PERSON = "person", "You"
-    ASSISTANT = "assistant", "The assistant"
-    PROGRAM = "program", "A program"
-    ADMIN = "admin", "An admin"
+    PERSON = "person", gettext_lazy("You")
+    ASSISTANT = "assistant", gettext_lazy("The assistant")
+    PROGRAM = "program", gettext_lazy("A program")
+    ADMIN = "admin", gettext_lazy("An admin")
     SYSTEM = "system", "Strata"
 
 

@@ -11,7 +11,7 @@ from memoryapp.accounts.auth import caller_id
 from memoryapp.accounts.queries import time_zone_of
 from memoryapp.acting import Actor
 from memoryapp.activity import queries
-from memoryapp.activity.models import Entry, Tier, Verb
+from memoryapp.activity.models import Tier, Verb
 
 router = Router(tags=["activity"])
 
@@ -22,7 +22,7 @@ class EntryOut(Schema):
 
     id: UUID
     actor: str
-    name: str
+    name: str = Field(alias="actor_name")
     verb: str
     tier: str
     subject_id: UUID | None
@@ -69,18 +69,4 @@ def list_activity(
         before=end,
     )
     items, next_cursor = rest.page(rows, order=queries.ORDER, cursor=cursor, limit=limit)
-    return {"items": [_entry(entry) for entry in items], "next_cursor": next_cursor}
-
-
-def _entry(entry: Entry) -> dict[str, object]:
-    return {
-        "id": entry.id,
-        "actor": entry.actor,
-        "name": entry.actor_name,
-        "verb": entry.verb,
-        "tier": entry.tier,
-        "subject_id": entry.subject_id,
-        "rows": entry.rows,
-        "detail": entry.detail,
-        "recorded_at": entry.recorded_at,
-    }
+    return {"items": items, "next_cursor": next_cursor}

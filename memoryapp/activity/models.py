@@ -4,37 +4,39 @@ from typing import ClassVar, Final
 
 from django.conf import settings
 from django.db import models
+from django.utils.translation import gettext_lazy, pgettext_lazy
 from uuid6 import uuid7
 
 from memoryapp.acting import Actor
 
 
 class Tier(models.TextChoices):
-    SCRATCHPAD = "scratchpad", "Scratchpad"
-    TRANSCRIPT = "transcript", "Transcript"
-    LONGTERM = "longterm", "Long-term"
-    ACCOUNT = "account", "Account"
+    SCRATCHPAD = "scratchpad", gettext_lazy("Scratchpad")
+    TRANSCRIPT = "transcript", gettext_lazy("Transcript")
+    LONGTERM = "longterm", gettext_lazy("Long-term")
+    ACCOUNT = "account", gettext_lazy("Account")
 
 
 class Verb(models.TextChoices):
-    ADDED = "added", "Added"
-    REINFORCED = "reinforced", "Said again"
-    REPLACED = "replaced", "Replaced"
-    HELD = "held", "Kept for your word"
-    CONFIRMED = "confirmed", "Confirmed"
-    EDITED = "edited", "Edited"
-    SET_ASIDE = "set_aside", "Set aside as wrong"
-    BROUGHT_BACK = "brought_back", "Brought back"
-    LIFETIME = "lifetime", "Lifetime changed"
-    FORGOT = "forgot", "Forgot"
-    RESTORED = "restored", "Restored"
-    EXPIRED = "expired", "Expired"
-    DELETED = "deleted", "Deleted"
-    REDACTED = "redacted", "Redacted"
-    READ = "read", "Read"
-    EXPORTED = "exported", "Exported"
-    SWITCHED = "switched", "Switched"
-    OPENED = "opened", "Opened with a reason"
+    ADDED = "added", gettext_lazy("Added")
+    REINFORCED = "reinforced", gettext_lazy("Said again")
+    REPLACED = "replaced", gettext_lazy("Replaced")
+    HELD = "held", gettext_lazy("Kept for your word")
+    CONFIRMED = "confirmed", gettext_lazy("Confirmed")
+    EDITED = "edited", gettext_lazy("Edited")
+    SET_ASIDE = "set_aside", gettext_lazy("Set aside as wrong")
+    UNHELPFUL = "unhelpful", gettext_lazy("Found unhelpful")
+    BROUGHT_BACK = "brought_back", gettext_lazy("Brought back")
+    LIFETIME = "lifetime", gettext_lazy("Lifetime changed")
+    FORGOT = "forgot", gettext_lazy("Forgot")
+    RESTORED = "restored", gettext_lazy("Restored")
+    EXPIRED = "expired", gettext_lazy("Expired")
+    DELETED = "deleted", gettext_lazy("Deleted")
+    REDACTED = "redacted", gettext_lazy("Redacted")
+    READ = "read", pgettext_lazy("done to memories", "Read")
+    EXPORTED = "exported", gettext_lazy("Exported")
+    SWITCHED = "switched", gettext_lazy("Switched")
+    OPENED = "opened", gettext_lazy("Opened with a reason")
 
 
 # The detail of an entry about turns: it counts these, not conversations.

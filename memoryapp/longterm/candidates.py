@@ -5,22 +5,19 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
+from django.utils.formats import number_format
+from django.utils.translation import gettext
+
 from memoryapp.conf import get_conf
 from memoryapp.errors import InvalidInputError
 from memoryapp.longterm.models import Memory
 from memoryapp.policies import dates, reconciliation
 from memoryapp.policies.flags import storable
-from memoryapp.policies.secrets import find_secret
+from memoryapp.policies.secrets import SecretRefusedError, find_secret
 from memoryapp.policies.slots import slot_of
 from memoryapp.policies.trust import Origin
 
 MAX_KEY_CHARS = 100
-
-
-class SecretRefusedError(InvalidInputError):
-    """The statement holds a secret; ``details["found"]`` says which sort, never the text."""
-
-    code = "secret_refused"
 
 
 class QuoteNotFoundError(InvalidInputError):
@@ -71,12 +68,12 @@ class Candidate:
 def checked(candidate: Candidate) -> Candidate:
     """The candidate as it may be kept. Raises InvalidInputError and its children."""
     statement = clean_statement(candidate.statement)
-    _refuse_secret(storable(candidate.quote))
+    refuse_secret(storable(candidate.quote))
     if candidate.source and (not candidate.quote.strip() or candidate.quote not in candidate.source.text):
-        raise QuoteNotFoundError("The quote must be copied word for word from what the user said.")
+        raise QuoteNotFoundError(gettext("The quote must be copied word for word from what the user said."))
     since = candidate.valid_from or candidate.said_at
     if candidate.valid_to and candidate.valid_to < since:
-        raise InvalidInputError("What ends before it begins does not hold at any time.")
+        raise InvalidInputError(gettext("What ends before it begins does not hold at any time."))
     key = "" if candidate.is_over else clean_key(candidate.key)
     return replace(candidate, statement=statement, quote=storable(candidate.quote), key=key)
 
@@ -101,24 +98,33 @@ def dated(candidate: Candidate, *, time_zone: str) -> Candidate:
 def clean_statement(text: str) -> str:
     text = unicodedata.normalize("NFC", " ".join(storable(text).split()))
     if not reconciliation.normalise(text):
-        raise InvalidInputError("Write what should be remembered.")
+        raise InvalidInputError(gettext("Write what should be remembered."))
     if any("\ud800" <= char <= "\udfff" for char in text):
-        raise InvalidInputError("The statement holds characters that are not text.")
-    _refuse_secret(text)
+        raise InvalidInputError(gettext("The statement holds characters that are not text."))
+    refuse_secret(text)
     limit = get_conf().statement_max_chars
     if len(text) > limit:
-        raise InvalidInputError(f"A memory holds at most {limit:,} characters; this has {len(text):,}.")
+        said = gettext("A memory holds at most {most} characters; this has {n}.")
+        raise InvalidInputError(said.format(most=_number(limit), n=_number(len(text))))
     return text
 
 
 def clean_key(key: str) -> str:
     key = key.strip().lower()
     if key and (len(key) > MAX_KEY_CHARS or not reconciliation.KEY.fullmatch(key)):
-        raise InvalidInputError("A key is lower-case words joined by dots, such as 'pet.name'.")
+        raise InvalidInputError(
+            gettext("A key is lower-case words joined by dots, such as 'pet.name'."), field="key"
+        )
     return key
 
 
-def _refuse_secret(text: str) -> None:
+def refuse_secret(text: str) -> None:
+    """Raises SecretRefusedError."""
     found = find_secret(text)
     if found:
-        raise SecretRefusedError(f"That looks like {found}. Secrets are not kept in memory.", found=found)
+        said = gettext("That looks like {secret}. Secrets are not kept in memory.")
+        raise SecretRefusedError(said.format(secret=gettext(found)), found=found)
+
+
+def _number(value: int) -> str:
+    return number_format(value, force_grouping=True)

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.db.models import Case, FloatField, Q, QuerySet, Value, When
 from django.db.models.functions import Now
+from django.utils.translation import gettext
 from pgvector.django import CosineDistance
 
 from memoryapp.errors import NotFoundError
@@ -19,10 +20,30 @@ def unfaded(user_id: UUID) -> ExperienceQuerySet:
     return rows.order_by("-recorded_at", "-id")
 
 
+def narrowed(user_id: UUID, *, text: str = "", outcome: str = "", state: str = "") -> ExperienceQuerySet:
+    """Of those that have not faded, newest first; what is empty does not narrow it.
+
+    ``text``: somewhere in the goal or the lesson. ``state``: used, waits or unsure.
+    """
+    rows = unfaded(user_id)
+    match state:
+        case "used":
+            rows = rows.live()
+        case "waits":
+            rows = rows.waiting()
+        case "unsure":
+            rows = rows.resting()
+    if outcome:
+        rows = rows.filter(outcome=outcome)
+    if text:
+        rows = rows.filter(Q(goal__icontains=text) | Q(worked__icontains=text) | Q(avoid__icontains=text))
+    return rows
+
+
 def get(user_id: UUID, experience_id: UUID) -> Experience:
     experience = unfaded(user_id).filter(id=experience_id).first()
     if experience is None:
-        raise NotFoundError("There is no such experience.")
+        raise NotFoundError(gettext("There is no such experience."))
     return experience
 
 

@@ -14,18 +14,18 @@ from uuid import UUID
 from django.db import IntegrityError, transaction
 from django.db.models import F, Q
 from django.utils import timezone
+from django.utils.formats import number_format
+from django.utils.translation import gettext
 
-from memoryapp.activity import operations as activity
-from memoryapp.activity.models import Tier, Verb
+from memoryapp.activity.models import Verb
 from memoryapp.conf import get_conf
 from memoryapp.errors import InvalidInputError, MemoryAppError, NotFoundError, StaleVersionError
-from memoryapp.longterm import experience_queries, forgettings, operations, queries
-from memoryapp.longterm.candidates import SecretRefusedError
+from memoryapp.longterm import experience_queries, forgettings, history, operations, queries
+from memoryapp.longterm.candidates import refuse_secret
 from memoryapp.longterm.models import Experience, Kind
 from memoryapp.policies import experiences as policy
 from memoryapp.policies.flags import storable
 from memoryapp.policies.reconciliation import normalise
-from memoryapp.policies.secrets import find_secret
 from memoryapp.policies.trust import INITIAL_CONFIDENCE, Origin
 from memoryapp.policies.verbatim import holds_any
 
@@ -100,7 +100,9 @@ def give_feedback(
         experience = _locked(user_id, experience_id)
         if helped and experience.waits and not may_confirm:
             raise NeedsConfirmationError(
-                "This was learned from text that its user did not write. They confirm it on the Memory page."
+                gettext(
+                    "This was learned from text that its user did not write. They confirm it on the Memory page."
+                )
             )
         if helped:
             experience.confidence = policy.when_helped(experience.confidence)
@@ -109,6 +111,7 @@ def give_feedback(
         else:
             experience.confidence = policy.when_not_helped(experience.confidence)
         experience.save(update_fields=["confidence", "affirmed_at", "confirmed_at"])
+        history.note_done(user_id, Verb.CONFIRMED if helped else Verb.UNHELPFUL, [experience_id])
     return experience_queries.get(user_id, experience_id)
 
 
@@ -122,15 +125,15 @@ def correct(
     """
     words = [_lesson_text(worked), _lesson_text(avoid)]
     if not any(words):
-        raise InvalidInputError("Say what worked or what to avoid. If it taught nothing, forget it.")
+        raise InvalidInputError(gettext("Say what worked or what to avoid. If it taught nothing, forget it."))
     with transaction.atomic(durable=True):
         experience = _locked(user_id, experience_id)
         if words_digest(experience) != seen:
-            raise StaleVersionError("This lesson changed since you opened it.")
+            raise StaleVersionError(gettext("This lesson changed since you opened it."))
         experience.worked, experience.avoid = words
         experience.model, experience.affirmed_at = BY_PERSON, now
         experience.save(update_fields=["worked", "avoid", "model", "affirmed_at"])
-        activity.note(user_id, Verb.EDITED, tier=Tier.LONGTERM, subject_id=experience_id)
+        history.note_done(user_id, Verb.EDITED, [experience_id])
     return experience_queries.get(user_id, experience_id)
 
 
@@ -143,12 +146,10 @@ def _lesson_text(text: str) -> str:
     lines = [" ".join(line.split()) for line in storable(text).splitlines()]
     text = "\n".join(filter(None, lines))
     if len(text) > LESSON_MAX_CHARS:
-        raise InvalidInputError(
-            f"Each part has at most {LESSON_MAX_CHARS} characters; this has {len(text):,}."
-        )
-    found = find_secret(text)
-    if found:
-        raise SecretRefusedError(f"That looks like {found}. Secrets are not kept in memory.", found=found)
+        said = gettext("Each part has at most {most} characters; this has {n}.")
+        present = number_format(len(text), force_grouping=True)
+        raise InvalidInputError(said.format(most=LESSON_MAX_CHARS, n=present))
+    refuse_secret(text)
     return text
 
 
@@ -255,7 +256,7 @@ def _locked(user_id: UUID, experience_id: UUID) -> Experience:
     rows = Experience.objects.for_user(user_id).unfaded().select_related("kind")
     experience = rows.select_for_update(of=("self",)).filter(id=experience_id).first()
     if experience is None:
-        raise NotFoundError("There is no such experience.")
+        raise NotFoundError(gettext("There is no such experience."))
     return experience
 
 

@@ -4,6 +4,7 @@ from datetime import datetime
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
+from django.utils.translation import gettext
 
 from memoryapp.accounts.models import User
 from memoryapp.activity.models import Verb
@@ -12,8 +13,11 @@ from memoryapp.longterm import history, queries, restoring
 from memoryapp.longterm.models import Feedback, Memory, MemoryVersion
 from memoryapp.policies.feedback import Verdict, confidence_after
 
-# What is noted of a word; that a memory did not matter to one reply is none.
-VERBS = {Verdict.WRONG: Verb.SET_ASIDE, Verdict.CONFIRMED: Verb.CONFIRMED}
+VERBS = {
+    Verdict.WRONG: Verb.SET_ASIDE,
+    Verdict.CONFIRMED: Verb.CONFIRMED,
+    Verdict.NOT_RELEVANT: Verb.UNHELPFUL,
+}
 
 
 class WaitsForItsPersonError(MemoryAppError):
@@ -41,17 +45,17 @@ def give_feedback(
     memory that is said to be right, InvalidInputError for one that has been replaced.
     """
     if verdict == Verdict.CORRECTED:
-        raise InvalidInputError("A correction is an edit: send the new words.")
+        raise InvalidInputError(gettext("A correction is an edit: send the new words."))
     try:
         with transaction.atomic(durable=True):
             memory = history.locked(user_id, memory_id, version=version)
             if turn_id and not User.objects.filter(id=user_id, turns=turn_id).exists():
-                raise NotFoundError("There is no such turn.")
+                raise NotFoundError(gettext("There is no such turn."))
             if not _is_said_already(memory, verdict, turn_id):
                 _refuse_what_makes_no_sense(memory, verdict)
                 _apply(memory, verdict, turn_id=turn_id, now=now)
     except IntegrityError as error:
-        raise InvalidInputError(restoring.TAKEN) from error
+        raise InvalidInputError(gettext(restoring.TAKEN)) from error
     return queries.get_memory(user_id, memory_id)
 
 
@@ -73,11 +77,11 @@ def _is_said_already(memory: Memory, verdict: Verdict, turn_id: UUID | None) -> 
 
 def _refuse_what_makes_no_sense(memory: Memory, verdict: Verdict) -> None:
     if verdict == Verdict.CONFIRMED and not queries.was_settled(memory):
-        raise WaitsForItsPersonError("This waits for its user, who confirms it on the Memory page.")
+        raise WaitsForItsPersonError(gettext("This waits for its user, who confirms it on the Memory page."))
     if memory.status in queries.WAITING and verdict == Verdict.NOT_RELEVANT:
-        raise InvalidInputError("This waits for its user's word and is in no reply yet.")
+        raise InvalidInputError(gettext("This waits for its user's word and is in no reply yet."))
     if memory.status == Memory.Status.SUPERSEDED and verdict != Verdict.CONFIRMED:
-        raise InvalidInputError("This was replaced. Speak of what replaced it.")
+        raise InvalidInputError(gettext("This was replaced. Speak of what replaced it."))
 
 
 def _apply(memory: Memory, verdict: Verdict, *, turn_id: UUID | None, now: datetime) -> None:
@@ -95,6 +99,5 @@ def _apply(memory: Memory, verdict: Verdict, *, turn_id: UUID | None, now: datet
     else:
         memory.save(update_fields=["confidence", "affirmed_at"])
     history.note_word(memory, verdict, before=before, turn_id=turn_id)
-    done = Verb.BROUGHT_BACK if is_former else VERBS.get(verdict)
-    if done:
-        history.note_done(memory.user_id, done, [memory.id])
+    done = Verb.BROUGHT_BACK if is_former else VERBS[verdict]
+    history.note_done(memory.user_id, done, [memory.id])

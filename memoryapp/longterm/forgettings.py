@@ -12,6 +12,7 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 from django.dispatch import Signal
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from memoryapp.accounts import operations as accounts
 from memoryapp.accounts.models import User
@@ -124,7 +125,7 @@ def forget_experiences(
         rows = Experience.objects.for_user(user_id).unfaded().filter(id__in=list(ids))
         asked = list(rows.order_by("id").select_for_update(of=("self",)))
         if not asked:
-            raise NotFoundError("There is no such experience.")
+            raise NotFoundError(gettext("There is no such experience."))
         act = _begin(person, now=now, is_final=is_final)
         taught = {run_id for row in asked for run_id in (*row.run_ids, row.source_run_id) if run_id}
         asked_ids = [row.id for row in asked]
@@ -180,7 +181,7 @@ def finish(user_id: UUID, forgetting_id: UUID) -> None:
         history.lock_person(user_id)
         act = _locked(user_id, forgetting_id)
         if act.undone_at:
-            raise UndoneAlreadyError("This was undone already: nothing of it is forgotten.")
+            raise UndoneAlreadyError(gettext("This was undone already: nothing of it is forgotten."))
         if act.finished_at is None:
             _delete(act)
 
@@ -208,10 +209,12 @@ def _asked(user_id: UUID, ids: Collection[UUID], versions: Mapping[UUID, int]) -
     rows = Memory.objects.for_user(user_id).filter(id__in=list(ids)).order_by("id")
     asked = list(rows.select_for_update(of=("self",)).defer("embedding", "terms"))
     if not asked:
-        raise NotFoundError("There is no such memory.")
+        raise NotFoundError(gettext("There is no such memory."))
     for memory in asked:
         if versions.get(memory.id, memory.version) != memory.version:
-            raise StaleVersionError("This memory changed since you opened it.", version=memory.version)
+            raise StaleVersionError(
+                gettext("This memory changed since you opened it."), version=memory.version
+            )
     return asked
 
 
@@ -287,14 +290,14 @@ def _keep_counts(act: Forgetting, *, memories: int = 0, experiences: int = 0) ->
 def _locked(user_id: UUID, forgetting_id: UUID) -> Forgetting:
     act = Forgetting.objects.select_for_update().filter(user_id=user_id, id=forgetting_id).first()
     if act is None:
-        raise NotFoundError("There is no such forgetting.")
+        raise NotFoundError(gettext("There is no such forgetting."))
     return act
 
 
 def _open(person: User, forgetting_id: UUID) -> Forgetting:
     act = _locked(person.id, forgetting_id)
     if act.undone_at:
-        raise UndoneAlreadyError("This was undone already.")
+        raise UndoneAlreadyError(gettext("This was undone already."))
     if act.finished_at:
         raise _too_late(act, person)
     return act
@@ -304,7 +307,8 @@ def _too_late(act: Forgetting, person: User) -> TooLateError:
     """Rows that the sweep has not reached yet count as deleted: a person must not depend on when it runs."""
     ended_at = act.finished_at or act.undo_until
     at = ended_at.astimezone(ZoneInfo(person.time_zone))
-    return TooLateError(f"It was deleted for good at {at:%H:%M}.", finished_at=ended_at.isoformat())
+    said = gettext("It was deleted for good at {time}.").format(time=f"{at:%H:%M}")
+    return TooLateError(said, finished_at=ended_at.isoformat())
 
 
 def _hand_over(hidden: QuerySet[Memory], act: Forgetting) -> list[UUID]:

@@ -8,6 +8,7 @@ from datetime import datetime
 from uuid import UUID
 
 from django.db.models import Q
+from django.utils.translation import gettext
 
 from memoryapp.accounts.models import User
 from memoryapp.activity import operations as activity
@@ -41,9 +42,9 @@ def locked(user_id: UUID, memory_id: UUID, *, version: int | None = None) -> Mem
         .first()
     )
     if memory is None:
-        raise NotFoundError("There is no such memory.")
+        raise NotFoundError(gettext("There is no such memory."))
     if version is not None and memory.version != version:
-        raise StaleVersionError("This memory changed since you opened it.", version=memory.version)
+        raise StaleVersionError(gettext("This memory changed since you opened it."), version=memory.version)
     return memory
 
 
@@ -65,7 +66,12 @@ def save_version(memory: Memory, *, author: MemoryVersion.Author, reason: str) -
 
 
 def write_version(memory: Memory, *, author: MemoryVersion.Author, reason: str) -> None:
-    MemoryVersion.objects.create(
+    version_of(memory, author=author, reason=reason).save(force_insert=True)
+
+
+def version_of(memory: Memory, *, author: MemoryVersion.Author, reason: str) -> MemoryVersion:
+    """As it is now, not saved; its kind comes with it."""
+    return MemoryVersion(
         user_id=memory.user_id,
         memory=memory,
         version=memory.version,
@@ -79,7 +85,7 @@ def write_version(memory: Memory, *, author: MemoryVersion.Author, reason: str) 
 
 
 def note_done(user_id: UUID, verb: Verb, ids: Sequence[UUID], *, detail: str = "") -> None:
-    """In the activity log: one entry for all of these memories, none for none."""
+    """In the activity log: one entry for all of these memories or experiences, none for none."""
     if ids:
         subject_id = ids[0] if len(ids) == 1 else None
         activity.note(user_id, verb, tier=Tier.LONGTERM, subject_id=subject_id, rows=len(ids), detail=detail)

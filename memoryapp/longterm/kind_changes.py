@@ -1,7 +1,7 @@
 """Changes of the rules of kinds, each a row: made at once or on a day to come, and taken back.
 
-A change hides and never deletes: expiry is decided in the query. The sweep deletes nothing of a kind until its lifetime
-has stood for ``expired_hours`` (``queries.faded``), so that taking a change back within that time brings back what it
+A change hides and never deletes: expiry is decided in the query. ``operations.delete_faded`` deletes nothing of a kind
+until its lifetime has stood for ``expired_hours``, so that taking a change back within that time brings back what it
 hid, to the row.
 """
 
@@ -13,9 +13,10 @@ from uuid import UUID
 
 from django.db import transaction
 from django.db.models import F, QuerySet
+from django.utils.translation import gettext
 
 from memoryapp.errors import InvalidInputError, MemoryAppError, NotFoundError
-from memoryapp.longterm import kind_effects, kinds
+from memoryapp.longterm import changed_kinds, kind_effects, kinds
 from memoryapp.longterm.kind_effects import Fading
 from memoryapp.longterm.models import Kind, KindChange
 from memoryapp.tuning import queries as tuning
@@ -75,7 +76,7 @@ def history(kind: Kind | None = None) -> QuerySet[KindChange]:
 def get_change(change_id: UUID) -> KindChange:
     found = history().filter(id=change_id).first()
     if found is None:
-        raise NotFoundError("There is no such change.")
+        raise NotFoundError(gettext("There is no such change."))
     return found
 
 
@@ -157,7 +158,7 @@ def change_within(
 def require_ahead(applies_at: datetime, *, now: datetime) -> None:
     """Raises InvalidInputError for a moment that has passed or is too far."""
     if not now < applies_at <= now + LONGEST_AHEAD:
-        raise InvalidInputError("The day of a change has to be one of the next twelve months.")
+        raise InvalidInputError(gettext("The day of a change has to be one of the next twelve months."))
 
 
 def apply_due(now: datetime) -> int:
@@ -177,7 +178,7 @@ def undo(change_id: UUID, *, by: UUID | None, now: datetime) -> KindChange:
         kind = _locked(kind_slug)
         made = KindChange.objects.select_for_update().get(id=change_id)
         if made.undone_at is not None:
-            raise ChangeUndoneError("This change was taken back already.")
+            raise ChangeUndoneError(gettext("This change was taken back already."))
         if made.applied_at is not None:
             _require_as_seen(kind, made.after)
             _require_none_to_come(kind)
@@ -192,7 +193,7 @@ def undo(change_id: UUID, *, by: UUID | None, now: datetime) -> KindChange:
 def lifetime_is_settled(subject: Kind.Subject) -> bool:
     """Whether no lifetime of a kind of this subject was changed so lately that what it ended can be brought back."""
     grace = timedelta(hours=tuning.conf().expired_hours)
-    return not kind_effects.changed_lately(grace).filter(subject=subject).exists()
+    return not changed_kinds.changed_lately(grace).filter(subject=subject).exists()
 
 
 def run_lifetime_in_force() -> KindChange | None:
@@ -237,7 +238,7 @@ def _locked(slug: str) -> Kind:
     """Until the end of the transaction nobody else changes it."""
     kind = Kind.objects.select_for_update().filter(slug=slug).first()
     if kind is None:
-        raise NotFoundError("There is no such kind.")
+        raise NotFoundError(gettext("There is no such kind."))
     return kind
 
 
@@ -246,7 +247,7 @@ def _require_as_seen(kind: Kind, seen: Rule | None) -> None:
     moved = [field for field, value in (seen or {}).items() if present[field] != value]
     if seen and moved:
         raise KindChangedError(
-            "Somebody changed this kind meanwhile. Look at it again.",
+            gettext("Somebody changed this kind meanwhile. Look at it again."),
             seen={field: seen[field] for field in moved},
             present={field: present[field] for field in moved},
         )
@@ -256,14 +257,15 @@ def _require_none_to_come(kind: Kind) -> None:
     ahead = to_come(kind).first()
     if ahead is not None:
         raise ChangeToComeError(
-            "A change of this kind is to come. Withdraw it first.", applies_at=ahead.applies_at.isoformat()
+            gettext("A change of this kind is to come. Withdraw it first."),
+            applies_at=ahead.applies_at.isoformat(),
         )
 
 
 def _swept_until(kind: Kind, applies_at: datetime) -> datetime | None:
     """What ended before is deleted by then; None: nothing is, for the lifetime has not stood long enough."""
     grace = timedelta(hours=tuning.conf().expired_hours)
-    lately = kind_effects.lifetime_changed_at(kind)
+    lately = changed_kinds.lifetime_changed_at(kind)
     is_held = lately is not None and lately + grace > applies_at
     return None if is_held else applies_at - grace
 

@@ -26,9 +26,9 @@ from django.db.models import (
     Sum,
     Value,
 )
-from django.db.models.functions import Extract, Floor, Greatest, Length, Now
+from django.db.models.functions import Extract, Floor, Length, Now
 
-from memoryapp.longterm.models import Experience, Kind, KindChange, Memory, fading_at
+from memoryapp.longterm.models import Experience, Kind, Memory
 
 HORIZONS_DAYS = (0, 7, 30)
 SAMPLES = 10
@@ -219,9 +219,10 @@ def fading(
     return [Fading(n, *found[5 * at : 5 * at + 5]) for at, n in enumerate(days)]
 
 
-def held(user_id: UUID | None = None) -> dict[int, Held]:
-    """Kind id → what there is of it: of this person, or of everybody."""
-    kinds = list(Kind.objects.order_by("id").values_list("id", "ttl_days"))
+def held(user_id: UUID | None = None, *, kind_id: int | None = None) -> dict[int, Held]:
+    """Kind id → what there is of it, of this person or of everybody; of one kind or of all."""
+    asked = Kind.objects.order_by("id") if kind_id is None else Kind.objects.filter(id=kind_id)
+    kinds = list(asked.values_list("id", "ttl_days"))
     points = [(ttl_days, timedelta(0), None) for _, ttl_days in kinds]
     values = {"user_id": user_id, "kind_ids": [kind_id for kind_id, _ in kinds]}
     return {
@@ -326,50 +327,6 @@ def samples(kind: Kind, *, after: int | None, reader_id: UUID, now: datetime) ->
         Sample((now - affirmed_at).days, origin, status, words, goes=is_shorter)
         for affirmed_at, origin, status, words in found
     ]
-
-
-def lifetime_changed_at(kind: Kind) -> datetime | None:
-    """When its lifetime was last changed, or a change of it taken back."""
-    moved = KindChange.objects.filter(kind=kind, applied_at__isnull=False, after__has_key="ttl_days")
-    at: datetime | None = moved.aggregate(at=Greatest(Max("applied_at"), Max("undone_at")))["at"]
-    return at
-
-
-def changed_lately(grace: timedelta) -> QuerySet[Kind]:
-    """The kinds whose lifetime was changed, or set back, less than ``grace`` ago.
-
-    The sweep passes over them: what a change hid is there to come back, however long ago it ended by the new rule.
-    """
-    since = Now() - grace
-    moved = KindChange.objects.filter(
-        Q(applied_at__gt=since) | Q(undone_at__gt=since), applied_at__isnull=False, after__has_key="ttl_days"
-    )
-    return Kind.objects.filter(id__in=moved.values("kind_id"))
-
-
-def note_deleted(memories: Iterable[UUID], experiences: Iterable[UUID], *, grace: timedelta) -> None:
-    """Inside the sweep's transaction: these rows go now. Adds to each change of a lifetime those that it brought about.
-
-    Those are the ones that would still be there had it not been made: ``grace`` after the former end they go anyway.
-    """
-    gone: Mapping[str, QuerySet[Any]] = {
-        Kind.Subject.STATEMENT: Memory.objects.filter(id__in=list(memories)),
-        Kind.Subject.EXPERIENCE: Experience.objects.filter(id__in=list(experiences)),
-    }
-    newest = (
-        KindChange.objects.filter(
-            applied_at__isnull=False, undone_at=None, after__has_key="ttl_days", kind__subject__in=list(gone)
-        )
-        .select_related("kind")
-        .order_by("kind_id", "-applied_at", "-id")
-        .distinct("kind_id")
-    )
-    for change in newest:
-        rows = gone[change.kind.subject].filter(kind=change.kind)
-        ended = rows.annotate(before_at=fading_at(change.before["ttl_days"], subject=change.kind.subject))
-        brought_about = ended.filter(Q(before_at=None) | Q(before_at__gt=Now() - grace)).count()
-        if brought_about:
-            KindChange.objects.filter(id=change.id).update(deleted_rows=F("deleted_rows") + brought_about)
 
 
 def _rows(sql: str, points: Sequence[Point], **values: Any) -> list[tuple[Any, ...]]:

@@ -5,6 +5,8 @@ from typing import Any, Final
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import ProtectedError
+from django.utils.formats import number_format
+from django.utils.translation import gettext
 
 from memoryapp.errors import InvalidInputError, MemoryAppError, NotFoundError
 from memoryapp.longterm import kind_effects
@@ -26,7 +28,7 @@ def get_kind(slug: str) -> Kind:
     """Of any subject. Raises NotFoundError."""
     kind = Kind.objects.filter(slug=slug).first()
     if kind is None:
-        raise NotFoundError("There is no such kind.")
+        raise NotFoundError(gettext("There is no such kind."))
     return kind
 
 
@@ -43,14 +45,16 @@ def delete(slug: str) -> None:
     """Raises NotFoundError, InvalidInputError for a kind that the program needs, KindInUseError."""
     kind = get_kind(slug)
     if kind.subject != Kind.Subject.STATEMENT:
-        raise InvalidInputError("Runs and experiences need their rule. Change its lifetime instead.")
+        raise InvalidInputError(gettext("Runs and experiences need their rule. Change its lifetime instead."))
     try:
         kind.delete()
     except ProtectedError as error:
         held = Memory.everything.filter(kind=kind).count()  # what is being forgotten can come back
         raise KindInUseError(
-            f"{held:,} memories are of this kind. Give it a short lifetime and delete it when they have faded, or let "
-            "their owners move them to another kind.",
+            gettext(
+                "{n} memories are of this kind. Give it a short lifetime and delete it when they have faded, or let "
+                "their owners move them to another kind."
+            ).format(n=number_format(held, force_grouping=True)),
             memories=held,
         ) from error
 
@@ -62,7 +66,7 @@ def preview(slug: str, *, ttl_days: int | None) -> list[Fading]:
     """
     kind = get_kind(slug)
     if kind.subject == Kind.Subject.RUN:
-        raise InvalidInputError("Records of runs hold no memories: there is nothing to preview.")
+        raise InvalidInputError(gettext("Records of runs hold no memories: there is nothing to preview."))
     before, kind.ttl_days = kind.ttl_days, ttl_days
     validate(kind)
     return kind_effects.fading(kind, before=before, after=ttl_days)

@@ -1,27 +1,28 @@
-"""How long memories live by their person's own word, and what else is done to many of them at once.
+"""How long memories live by their person's own word, of which kind they are, and what else is done to many at once.
 
 Each is one transaction and says how many it changed; ids of others, and of what is forgotten or not in use, are simply
 not there. What has expired is out of reach of all but ``bring_back_expired``. With an ``undo_id``, ``undo`` gives back
 for a while what was before.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
 from django.db.models import Exists, F, OuterRef
 from django.db.models.functions import Greatest
 from django.utils import timezone
+from django.utils.translation import gettext, gettext_noop
 
 from memoryapp.activity.models import Verb
 from memoryapp.errors import InvalidInputError, MemoryAppError, NotFoundError
-from memoryapp.longterm import forgettings, history, operations, queries
+from memoryapp.longterm import history, operations, queries, refusals
 from memoryapp.longterm.models import (
     MAX_DAYS,
-    Forgetting,
+    Kind,
     LifetimeChange,
     Memory,
     MemoryQuerySet,
@@ -32,6 +33,8 @@ from memoryapp.policies import dates
 
 UNDO_FOR: Final = timedelta(hours=1)  # a page that stood open over a coffee still has its button
 BATCH: Final = 500  # rows in one statement
+LIFETIME_FIELDS: Final = ("is_kept", "expires_at", "affirmed_at")
+CHANGED_FIELDS: Final = (*LIFETIME_FIELDS, "kind", "version")
 
 
 class LifetimesGoneError(MemoryAppError):
@@ -55,22 +58,17 @@ def extend(user_id: UUID, ids: Collection[UUID], *, now: datetime, undo_id: UUID
     """Affirm them: the lifetime of their kind starts again. A date of its own and "for ever" stay as they are."""
     with transaction.atomic(durable=True):
         history.lock_person(user_id)
-        found = _ids(_in_use(user_id, ids))
-        _keep_before(user_id, found, undo_id)
-        _rows(user_id, found).update(affirmed_at=Greatest("affirmed_at", now))
-        history.note_done(user_id, Verb.LIFETIME, found, detail="starts again")
-    return len(found)
+        rows, again = _in_use(user_id, ids), {"affirmed_at": Greatest("affirmed_at", now)}
+        return _set(user_id, rows, again, undo_id=undo_id, detail=gettext_noop("starts again"))
 
 
 def keep(user_id: UUID, ids: Collection[UUID], *, undo_id: UUID | None = None) -> int:
     """For ever: until their person says otherwise."""
     with transaction.atomic(durable=True):
         history.lock_person(user_id)
-        found = _ids(_in_use(user_id, ids).exclude(is_kept=True, expires_at=None))
-        _keep_before(user_id, found, undo_id)
-        _rows(user_id, found).update(is_kept=True, expires_at=None)
-        history.note_done(user_id, Verb.LIFETIME, found, detail="kept for ever")
-    return len(found)
+        kept = {"is_kept": True, "expires_at": None}
+        rows = _in_use(user_id, ids).exclude(**kept)
+        return _set(user_id, rows, kept, undo_id=undo_id, detail=gettext_noop("kept for ever"))
 
 
 def follow_kind(user_id: UUID, ids: Collection[UUID], *, undo_id: UUID | None = None) -> int:
@@ -78,11 +76,9 @@ def follow_kind(user_id: UUID, ids: Collection[UUID], *, undo_id: UUID | None = 
     expires at once."""
     with transaction.atomic(durable=True):
         history.lock_person(user_id)
-        found = _ids(_in_use(user_id, ids).exclude(is_kept=False, expires_at=None))
-        _keep_before(user_id, found, undo_id)
-        _rows(user_id, found).update(is_kept=False, expires_at=None)
-        history.note_done(user_id, Verb.LIFETIME, found, detail="as its kind")
-    return len(found)
+        as_kind = {"is_kept": False, "expires_at": None}
+        rows = _in_use(user_id, ids).exclude(**as_kind)
+        return _set(user_id, rows, as_kind, undo_id=undo_id, detail=gettext_noop("as its kind"))
 
 
 def end_at(user_id: UUID, ids: Collection[UUID], *, at: date, undo_id: UUID | None = None) -> int:
@@ -91,29 +87,22 @@ def end_at(user_id: UUID, ids: Collection[UUID], *, at: date, undo_id: UUID | No
     with transaction.atomic(durable=True):
         person = history.lock_person(user_id)
         moment = end_of(at, time_zone=person.time_zone, now=timezone.now())
-        found = _ids(_in_use(user_id, ids).exclude(is_kept=False, expires_at=moment))
-        _keep_before(user_id, found, undo_id)
-        _rows(user_id, found).update(is_kept=False, expires_at=moment)
-        history.note_done(user_id, Verb.LIFETIME, found, detail="until a date")
-    return len(found)
+        dated = {"is_kept": False, "expires_at": moment}
+        rows = _in_use(user_id, ids).exclude(**dated)
+        return _set(user_id, rows, dated, undo_id=undo_id, detail=gettext_noop("until a date"))
 
 
 def end_of(at: date, *, time_zone: str, now: datetime) -> datetime:
     """The moment that is meant by a day or a moment. Raises InvalidInputError unless it is to come."""
     if isinstance(at, datetime) and at.tzinfo is None:
-        raise InvalidInputError("A moment needs a time zone, for example 2026-03-01T12:00:00Z.")
+        raise InvalidInputError(gettext("A moment needs a time zone, for example 2026-03-01T12:00:00Z."))
     latest = now + timedelta(days=MAX_DAYS)
     if at.year > latest.year:
-        raise InvalidInputError("Choose a date within a hundred years, or keep it for ever.")
+        raise InvalidInputError(gettext("Choose a date within a hundred years, or keep it for ever."))
     moment = at if isinstance(at, datetime) else dates.midnight(at + timedelta(days=1), time_zone=time_zone)
     if moment <= now:
-        raise InvalidInputError("This date is over. Choose one to come.")
+        raise InvalidInputError(gettext("This date is over. Choose one to come."))
     return moment
-
-
-def let_go(user_id: UUID, ids: Collection[UUID], *, now: datetime) -> Forgetting:
-    """What was about to expire goes now; as any forgetting it can be undone. Raises NotFoundError."""
-    return forgettings.forget(user_id, ids, now=now)
 
 
 def bring_back_expired(
@@ -128,11 +117,16 @@ def bring_back_expired(
         history.lock_person(user_id)
         expired = queries.memories(user_id, status="expired").filter(id__in=list(ids))
         answers = Memory.objects.for_user(user_id).live().filter(slot=OuterRef("slot")).exclude(slot="")
-        found = _ids(expired.exclude(Exists(answers.filter(recorded_at__gt=OuterRef("affirmed_at")))))
-        _keep_before(user_id, found, undo_id)
-        _rows(user_id, found).update(affirmed_at=Greatest("affirmed_at", now), expires_at=None)
-        history.note_done(user_id, Verb.BROUGHT_BACK, found, detail="after it expired")
-    return len(found)
+        rows = expired.exclude(Exists(answers.filter(recorded_at__gt=OuterRef("affirmed_at"))))
+        again = {"affirmed_at": Greatest("affirmed_at", now), "expires_at": None}
+        return _set(
+            user_id,
+            rows,
+            again,
+            undo_id=undo_id,
+            verb=Verb.BROUGHT_BACK,
+            detail=gettext_noop("after it expired"),
+        )
 
 
 def undo_until(user_id: UUID, change_id: UUID) -> datetime | None:
@@ -144,38 +138,52 @@ def undo_until(user_id: UUID, change_id: UUID) -> datetime | None:
 def undo(user_id: UUID, change_id: UUID, *, now: datetime) -> int:
     """Give every memory of a change its lifetime before, to the moment, also what has expired by it; how many.
 
-    What was forgotten or deleted since stays so. Raises NotFoundError, LifetimesGoneError.
+    One that was given another kind becomes what it was, as a new version, unless it was changed since. What was
+    forgotten or deleted since stays so. Raises NotFoundError, LifetimesGoneError.
     """
     with transaction.atomic(durable=True):
         history.lock_person(user_id)
         made = LifetimeChange.objects.filter(user_id=user_id, id=change_id).first()
         if made is None or made.made_at + UNDO_FOR <= now:
-            raise NotFoundError("This can be undone no longer.")
+            raise NotFoundError(gettext("This can be undone no longer."))
         before = {UUID(row["id"]): row for row in made.before}
-        rows = list(_rows(user_id, list(before)).order_by("id").select_for_update(of=("self",)).only("id"))
+        rows = [row for row in _locked_rows(user_id, list(before)) if _is_as_left(row, before[row.id])]
         if not rows:
-            raise LifetimesGoneError("Nothing was changed back: it is not there any more.")
+            raise LifetimesGoneError(
+                gettext("Nothing was changed back: it is not there any more, or was changed since.")
+            )
+        kinds = {kind.slug: kind for kind in queries.statement_kinds()}
         for memory in rows:
-            was = before[memory.id]
-            memory.is_kept, memory.affirmed_at = was["is_kept"], datetime.fromisoformat(was["affirmed_at"])
-            memory.expires_at = datetime.fromisoformat(was["expires_at"]) if was["expires_at"] else None
-        Memory.objects.bulk_update(rows, ["is_kept", "expires_at", "affirmed_at"], batch_size=BATCH)
-        history.note_done(user_id, Verb.LIFETIME, [memory.id for memory in rows], detail="as before")
+            _give_back(memory, before[memory.id], kinds)
+        Memory.objects.bulk_update(rows, CHANGED_FIELDS, batch_size=BATCH)
+        moved = [memory for memory in rows if "kind" in before[memory.id]]
+        _write_versions(moved)
+        verb = Verb.EDITED if moved else Verb.LIFETIME
+        history.note_done(user_id, verb, [memory.id for memory in rows], detail=gettext_noop("as before"))
         made.delete()
     return len(rows)
 
 
-def change_kind(user_id: UUID, ids: Collection[UUID], *, kind: str, now: datetime) -> int:
-    """As a new version of each; as any correction it affirms them. Raises InvalidInputError for an unknown kind."""
+def change_kind(
+    user_id: UUID, ids: Collection[UUID], *, kind: str, now: datetime, undo_id: UUID | None = None
+) -> int:
+    """As a new version of each; as any correction it affirms them.
+
+    Raises InvalidInputError for an unknown kind, KindRefusedError for one of which nothing is to be remembered.
+    """
     with transaction.atomic(durable=True):
         history.lock_person(user_id)
         becomes = queries.get_kind(kind)
+        refusals.check_kind(user_id, kind)
         found = _ids(_in_use(user_id, ids).exclude(kind=becomes))
+        _keep_before(user_id, found, undo_id, with_kinds=True)
         _rows(user_id, found).update(
             kind=becomes, version=F("version") + 1, affirmed_at=Greatest("affirmed_at", now)
         )
-        _write_versions(user_id, found, reason=queries.EDITED)
-        history.note_done(user_id, Verb.EDITED, found, detail=f"of the kind {kind}")
+        _write_versions(_rows(user_id, found).select_related("kind").defer("embedding", "terms"))
+        history.note_done(
+            user_id, Verb.EDITED, found, detail=gettext_noop("of the kind {kind}").format(kind=kind)
+        )
     return len(found)
 
 
@@ -202,7 +210,7 @@ def checked(wish: Wish | None, *, now: datetime) -> Wish | None:
     """Raises InvalidInputError for an end that is over, and for an end of what is kept for ever."""
     if wish and wish.expires_at:
         if wish.is_kept:
-            raise InvalidInputError("What is kept for ever has no date: send is_kept or expires_at.")
+            raise InvalidInputError(gettext("What is kept for ever has no date: send is_kept or expires_at."))
         end_of(wish.expires_at, time_zone="UTC", now=now)
     return wish
 
@@ -215,7 +223,7 @@ def give(user_id: UUID, memory_id: UUID, wish: Wish, *, version: int, now: datet
     with transaction.atomic(durable=True):
         memory = history.locked(user_id, memory_id, version=version)
         if memory.status == Memory.Status.SUPERSEDED:
-            raise InvalidInputError("This is not in use any more.")
+            raise InvalidInputError(gettext("This is not in use any more."))
         if wish.expires_at or wish.is_kept or wish.has_no_end:
             memory.expires_at = wish.expires_at
         memory.is_kept = (memory.is_kept if wish.is_kept is None else wish.is_kept) and not wish.expires_at
@@ -225,22 +233,57 @@ def give(user_id: UUID, memory_id: UUID, wish: Wish, *, version: int, now: datet
     return queries.get_memory(user_id, memory_id)
 
 
-def _keep_before(user_id: UUID, ids: Sequence[UUID], undo_id: UUID | None) -> None:
-    """What decides their lifetimes now, for an undo; what nobody can undo any more goes."""
+def _set(
+    user_id: UUID,
+    rows: MemoryQuerySet,
+    values: Mapping[str, Any],
+    *,
+    undo_id: UUID | None,
+    detail: str,
+    verb: Verb = Verb.LIFETIME,
+) -> int:
+    found = _ids(rows)
+    _keep_before(user_id, found, undo_id)
+    _rows(user_id, found).update(**values)
+    history.note_done(user_id, verb, found, detail=detail)
+    return len(found)
+
+
+def _keep_before(
+    user_id: UUID, ids: Sequence[UUID], undo_id: UUID | None, *, with_kinds: bool = False
+) -> None:
+    """What decides their lifetimes now, for an undo; what nobody can undo any more goes.
+
+    ``with_kinds``: their kinds are about to change, each by a new version.
+    """
     LifetimeChange.objects.filter(user_id=user_id, made_at__lte=timezone.now() - UNDO_FOR).delete()
     if undo_id is None or not ids:
         return
-    values = _rows(user_id, ids).values_list("id", "is_kept", "expires_at", "affirmed_at")
+    rows = _rows(user_id, ids).select_related("kind").only("kind__slug", "version", *LIFETIME_FIELDS)
     before = [
         {
-            "id": str(memory_id),
-            "is_kept": is_kept,
-            "expires_at": expires_at.isoformat() if expires_at else None,
-            "affirmed_at": affirmed_at.isoformat(),
+            "id": str(memory.id),
+            "is_kept": memory.is_kept,
+            "expires_at": memory.expires_at.isoformat() if memory.expires_at else None,
+            "affirmed_at": memory.affirmed_at.isoformat(),
+            **({"kind": memory.kind.slug, "version": memory.version + 1} if with_kinds else {}),
         }
-        for memory_id, is_kept, expires_at, affirmed_at in values
+        for memory in rows
     ]
     LifetimeChange.objects.create(id=undo_id, user_id=user_id, made_at=timezone.now(), before=before)
+
+
+def _is_as_left(memory: Memory, before: Mapping[str, Any]) -> bool:
+    """Not when its kind was changed and it was corrected since: that is its person's later word."""
+    return "version" not in before or memory.version == before["version"]
+
+
+def _give_back(memory: Memory, before: Mapping[str, Any], kinds: Mapping[str, Kind]) -> None:
+    memory.is_kept, memory.affirmed_at = before["is_kept"], datetime.fromisoformat(before["affirmed_at"])
+    memory.expires_at = datetime.fromisoformat(before["expires_at"]) if before["expires_at"] else None
+    if "kind" in before:
+        memory.kind = kinds.get(before["kind"], memory.kind)  # an admin may have deleted it since
+        memory.version += 1
 
 
 def _is_confirmed(user_id: UUID, memory_id: UUID, *, version: int, now: datetime) -> bool:
@@ -266,18 +309,13 @@ def _rows(user_id: UUID, ids: Sequence[UUID]) -> MemoryQuerySet:
     return Memory.objects.for_user(user_id).filter(id__in=ids)
 
 
-def _write_versions(user_id: UUID, ids: Sequence[UUID], *, reason: str) -> None:
+def _locked_rows(user_id: UUID, ids: Sequence[UUID]) -> MemoryQuerySet:
+    rows = _rows(user_id, ids).order_by("id").select_for_update(of=("self",))
+    return rows.select_related("kind").defer("embedding", "terms")
+
+
+def _write_versions(rows: Iterable[Memory]) -> None:
+    """By their person's hand."""
     MemoryVersion.objects.bulk_create(
-        MemoryVersion(
-            user_id=user_id,
-            memory_id=memory.id,
-            version=memory.version,
-            statement=memory.statement,
-            kind_slug=memory.kind.slug,
-            key=memory.key,
-            confidence=memory.confidence,
-            changed_by=MemoryVersion.Author.USER,
-            reason=reason,
-        )
-        for memory in _rows(user_id, ids).select_related("kind").defer("embedding", "terms")
+        history.version_of(memory, author=MemoryVersion.Author.USER, reason=queries.EDITED) for memory in rows
     )

@@ -10,14 +10,15 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
+from django.utils.translation import gettext, gettext_noop
 
 from memoryapp.activity import operations as activity
 from memoryapp.activity.models import Tier, Verb
 from memoryapp.errors import InvalidInputError
 from memoryapp.longterm import (
+    changed_kinds,
     experience_queries,
     forgettings,
-    kind_effects,
     neighbours,
     queries,
     refusals,
@@ -26,7 +27,6 @@ from memoryapp.longterm import (
 from memoryapp.longterm.candidates import (
     Candidate,
     QuoteNotFoundError,
-    SecretRefusedError,
     Source,
     checked,
     clean_key,
@@ -57,6 +57,7 @@ from memoryapp.longterm.refusals import KindRefusedError, SavingPausedError
 from memoryapp.nudges import EMBED_MEMORIES, nudge
 from memoryapp.policies.feedback import Verdict, confidence_after
 from memoryapp.policies.reconciliation import Outcome
+from memoryapp.policies.secrets import SecretRefusedError
 from memoryapp.policies.slots import synonyms
 from memoryapp.tuning import queries as tuning
 
@@ -84,8 +85,8 @@ __all__ = [
     "store_embedding",
 ]
 
-REPEATS = "Another memory already says this or has this key. Change or forget that one."
-REMEMBERED_ALREADY = "This is remembered already. Forget one of the two."
+REPEATS = gettext_noop("Another memory already says this or has this key. Change or forget that one.")
+REMEMBERED_ALREADY = gettext_noop("This is remembered already. Forget one of the two.")
 
 # What is noted of an outcome; of what is ignored nothing.
 VERBS = {
@@ -137,13 +138,15 @@ def edit(
     by what way the correction comes.
     """
     if confidence is not None and not 0 <= confidence <= 1:
-        raise InvalidInputError("Confidence lies between 0 and 1.")
+        raise InvalidInputError(gettext("Confidence lies between 0 and 1."))
     try:
         with transaction.atomic(durable=True):
             memory = locked(user_id, memory_id, version=version)
             if memory.status == Memory.Status.SUPERSEDED:
                 raise InvalidInputError(
-                    "This is not in use any more. Correct what replaced it, or bring this back first."
+                    gettext(
+                        "This is not in use any more. Correct what replaced it, or bring this back first."
+                    )
                 )
             text = clean_statement(memory.statement if statement is None else statement)
             refusals.check_edit(memory, statement=text, kind=kind, channel=channel)
@@ -167,7 +170,7 @@ def edit(
                 note_word(memory, Verdict.CORRECTED, before=before)
             note_done(user_id, Verb.EDITED, [memory.id])
     except IntegrityError as error:
-        raise InvalidInputError(REPEATS) from error
+        raise InvalidInputError(gettext(REPEATS)) from error
     nudge(EMBED_MEMORIES, memory.id)
     return queries.get_memory(user_id, memory_id)
 
@@ -186,7 +189,7 @@ def confirm(
             memory = confirm_within(user_id, memory_id, version=version, now=now, is_beside=is_beside)
             note_done(user_id, Verb.CONFIRMED, [memory.id])
     except IntegrityError as error:
-        raise InvalidInputError(REMEMBERED_ALREADY) from error
+        raise InvalidInputError(gettext(REMEMBERED_ALREADY)) from error
     nudge(EMBED_MEMORIES, memory.id)
     return queries.get_memory(user_id, memory_id)
 
@@ -197,11 +200,11 @@ def confirm_within(
     """``confirm`` as a part of the caller's transaction, who notes it and has it embedded."""
     memory = locked(user_id, memory_id, version=version)
     if memory.status not in queries.WAITING:
-        raise InvalidInputError("This memory does not wait for your word.")
+        raise InvalidInputError(gettext("This memory does not wait for your word."))
     retire_faded(user_id, digest=memory.digest, keys=[memory.key])
     near = neighbours.around(memory)
     if near.same:
-        raise InvalidInputError(REMEMBERED_ALREADY)
+        raise InvalidInputError(gettext(REMEMBERED_ALREADY))
     replaced = [] if is_beside else near.rivals
     if is_beside and near.rivals:
         memory.key = ""
@@ -241,7 +244,7 @@ def delete_faded() -> int:
     A kind whose lifetime was changed is left alone for as long, so that taking the change back brings all of it back.
     """
     grace = timedelta(hours=tuning.conf().expired_hours)
-    changed = kind_effects.changed_lately(grace)
+    changed = changed_kinds.changed_lately(grace)
     with transaction.atomic(durable=True):
         ended = queries.faded(for_at_least=grace).exclude(kind__in=changed)
         memories = list(ended.values_list("id", "user_id")[:SWEEP_ROWS])
@@ -249,7 +252,7 @@ def delete_faded() -> int:
         experiences = list(over.values_list("id", "user_id")[:SWEEP_ROWS])
         memory_ids = [memory_id for memory_id, _ in memories]
         experience_ids = [experience_id for experience_id, _ in experiences]
-        kind_effects.note_deleted(memory_ids, experience_ids, grace=grace)
+        changed_kinds.note_deleted(memory_ids, experience_ids, grace=grace)
         Memory.objects.filter(id__in=memory_ids).delete()
         Experience.objects.filter(id__in=experience_ids).delete()
         for user_id, rows in Counter(user_id for _, user_id in memories + experiences).items():
@@ -279,7 +282,7 @@ def _cleared(memory: Memory, *, beside: Collection[UUID], named: str | None, now
     which is not taken from another. Raises InvalidInputError when one says the same."""
     near = neighbours.around(memory)
     if near.same:
-        raise InvalidInputError(REPEATS)
+        raise InvalidInputError(gettext(REPEATS))
     replaced = [row for row in near.rivals if row.id not in beside]
     if named:
         replaced = [row for row in replaced if row.key != memory.key or row.slot == memory.slot != ""]

@@ -3,15 +3,18 @@
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Unpack
 from uuid import UUID
 
 from django.db.models import Count, Exists, F, Max, OuterRef, Prefetch, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce, Now
+from django.utils.translation import gettext
 
 from memoryapp.accounts.models import User
 from memoryapp.conf import get_conf
 from memoryapp.errors import InvalidInputError, NotFoundError
-from memoryapp.longterm import neighbours
+from memoryapp.longterm import filters, neighbours
+from memoryapp.longterm.filters import Wanted
 from memoryapp.longterm.models import (
     Experience,
     Feedback,
@@ -69,7 +72,8 @@ def get_kind(slug: str) -> Kind:
     kind = statement_kinds().filter(slug=slug).first()
     if kind is None:
         known = ", ".join(statement_kinds().values_list("slug", flat=True))
-        raise InvalidInputError(f"There is no kind '{slug}'. Known kinds: {known}.")
+        said = gettext("There is no kind '{kind}'. Known kinds: {known}.")
+        raise InvalidInputError(said.format(kind=slug, known=known), field="kind")
     return kind
 
 
@@ -84,50 +88,14 @@ def drops_run_records_at_once() -> bool:
 
 
 def memories(
-    user_id: UUID,
-    *,
-    kind: str = "",
-    key: str = "",
-    text: str = "",
-    status: str = "active",
-    origin: str = "",
-    expires_before: datetime | None = None,
-    known_at: datetime | None = None,
-    channel: str = "",
-    min_confidence: float | None = None,
-    max_confidence: float | None = None,
-    conversation_id: UUID | None = None,
-    run_id: UUID | None = None,
-    said_after: datetime | None = None,
-    said_before: datetime | None = None,
-    usage: str = "",
-    lifetime: str = "",
+    user_id: UUID, *, status: str = "active", known_at: datetime | None = None, **wanted: Unpack[Wanted]
 ) -> MemoryQuerySet:
     """The user's memories that have not faded. ``status``: one of Memory.Status, "waiting", "expired", or "any".
 
     With ``known_at`` what was known then, found by the words of then (``as_of``); ``status`` does not apply.
-    ``said_after`` is within, ``said_before`` without. ``conversation_id``: one of its sources is in it. ``usage``:
-    "used" in a reply, or "never". ``lifetime``: "kept" for ever by its person's word, or "dated" by it.
     """
     rows = as_of(user_id, known_at) if known_at else _of_status(user_id, status)
-    confidence = "confidence_then" if known_at else "confidence"
-    wanted = {
-        "kind_then" if known_at else "kind__slug": kind,
-        "key_then" if known_at else "key": key,
-        "statement_then__icontains" if known_at else "statement__icontains": text,
-        "origin": origin,
-        "channel": channel,
-        "source_run": run_id,
-        "said_at__gte": said_after,
-        "said_at__lt": said_before,
-        "fades_at__lt": expires_before,
-        f"{confidence}__gte": min_confidence,
-        f"{confidence}__lte": max_confidence,
-    }
-    rows = rows.filter(**{field: value for field, value in wanted.items() if value not in {None, ""}})
-    if conversation_id:
-        rows = rows.filter(id__in=_said_in(user_id, conversation_id))
-    return _living(_used(rows, usage), lifetime)
+    return filters.narrowed(rows, user_id, wanted, is_past=known_at is not None)
 
 
 def with_uses(rows: MemoryQuerySet) -> MemoryQuerySet:
@@ -151,30 +119,6 @@ def counts_by_kind(user_id: UUID, rows: MemoryQuerySet) -> list[tuple[Kind, int]
     return [(kind, counts[kind.pk]) for kind in statement_kinds() if kind.pk in counts]
 
 
-def _used(rows: MemoryQuerySet, usage: str) -> MemoryQuerySet:
-    used = Exists(Memory.objects.filter(pk=OuterRef("pk"), uses__isnull=False))
-    match usage:
-        case "used":
-            return rows.filter(used)
-        case "never":
-            return rows.filter(~used)
-    return rows
-
-
-def _living(rows: MemoryQuerySet, lifetime: str) -> MemoryQuerySet:
-    match lifetime:
-        case "kept":
-            return rows.filter(is_kept=True)
-        case "dated":
-            return rows.filter(is_kept=False, expires_at__isnull=False)
-    return rows
-
-
-def _said_in(user_id: UUID, conversation_id: UUID) -> QuerySet[MemorySource, UUID]:
-    said = MemorySource.objects.filter(user_id=user_id, message__turn__conversation_id=conversation_id)
-    return said.values_list("memory_id", flat=True)
-
-
 def _of_status(user_id: UUID, status: str) -> MemoryQuerySet:
     rows = Memory.objects.for_user(user_id).select_related("kind")
     rows = rows.with_expiry() if status in {"expired", "any"} else rows.unfaded()
@@ -194,7 +138,7 @@ def get_memory(user_id: UUID, memory_id: UUID) -> Memory:
         .first()
     )
     if memory is None:
-        raise NotFoundError("There is no such memory.")
+        raise NotFoundError(gettext("There is no such memory."))
     return memory
 
 
@@ -233,6 +177,12 @@ def by_ids(user_id: UUID, ids: Iterable[UUID]) -> dict[UUID, Memory]:
     rows = Memory.objects.for_user(user_id).unfaded().filter(id__in=list(ids)).select_related("kind")
     rows = rows.defer("embedding", "terms")  # to read a vector takes longer than the rest of its row
     return {memory.id: memory for memory in rows}
+
+
+def statements(user_id: UUID, ids: Iterable[UUID]) -> dict[UUID, str]:
+    """The words of those that ``by_ids`` would find."""
+    rows = Memory.objects.for_user(user_id).unfaded().filter(id__in=list(ids))
+    return dict(rows.values_list("id", "statement"))
 
 
 def source_messages(user_id: UUID, memory_ids: Iterable[UUID]) -> frozenset[UUID]:
@@ -296,12 +246,12 @@ def taken_from_messages(user_id: UUID, message_ids: Iterable[UUID]) -> dict[UUID
 
 
 def from_conversation(user_id: UUID, conversation_id: UUID) -> MemoryQuerySet:
-    return _unfaded(memories(user_id, status="any", conversation_id=conversation_id))
+    return memories(user_id, status="any", conversation_id=conversation_id).unfaded()
 
 
 def from_run(user_id: UUID, run_id: UUID) -> MemoryQuerySet:
     """What the assistant remembered during this run."""
-    return _unfaded(memories(user_id, status="any", run_id=run_id))
+    return memories(user_id, status="any", run_id=run_id).unfaded()
 
 
 def learned_in_each(user_id: UUID) -> Subquery:
@@ -317,10 +267,6 @@ def _kept_sources(user_id: UUID) -> QuerySet[MemorySource]:
     """Of memories that have neither faded nor been forgotten: a join knows nothing of what their manager leaves out."""
     unfaded = Memory.objects.for_user(user_id).unfaded()
     return MemorySource.objects.filter(Exists(unfaded.filter(pk=OuterRef("memory"))), user_id=user_id)
-
-
-def _unfaded(rows: MemoryQuerySet) -> MemoryQuerySet:
-    return rows.filter(Q(fades_at__gt=Now()) | Q(fades_at=None))
 
 
 def rival(memory: Memory) -> Memory | None:
@@ -340,7 +286,8 @@ def rivals(user_id: UUID, waiting: Iterable[Memory]) -> dict[UUID, Memory]:
 def superseded_by(memory: Memory) -> MemoryQuerySet:
     """The former values that this one replaced, newest first."""
     return (
-        _unfaded(memories(memory.user_id, status="any"))
+        memories(memory.user_id, status="any")
+        .unfaded()
         .filter(superseded_by=memory)
         .order_by("-superseded_at", "-id")
     )

@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from django.utils import timezone
+from django.utils import timezone, translation
+from django.utils.formats import number_format
+from django.utils.translation import gettext
 
 from memoryapp.accounts.models import User
 from memoryapp.errors import MemoryAppError
@@ -19,7 +21,7 @@ from memoryapp.longterm.neighbours import Neighbours, keys_of, neighbours, stora
 from memoryapp.nudges import EMBED_MEMORIES, nudge
 from memoryapp.policies import reconciliation
 from memoryapp.policies.likeness import essence
-from memoryapp.policies.reconciliation import Known, Outcome
+from memoryapp.policies.reconciliation import Decision, Known, Outcome
 from memoryapp.policies.slots import synonyms
 from memoryapp.policies.trust import INITIAL_CONFIDENCE, Origin
 
@@ -68,23 +70,40 @@ def reconcile(user_id: UUID, candidate: Candidate) -> Remembered:
     kind = queries.get_kind(candidate.kind)
     digest = tombstones.statement_digest(user.forgetting_key, candidate.statement)
     _refuse_forgotten(user, candidate)
-    keys = frozenset[str]() if candidate.is_over else keys_of(candidate.statement, candidate.key)
-    history.retire_faded(user_id, digest=digest, keys=keys)
-    near = neighbours(user_id, candidate.statement, digest=digest, keys=keys)
+    history.retire_faded(user_id, digest=digest, keys=_keys(candidate))
+    near = known_near(user, candidate)
     if near.same and _has_heard(near.same, candidate):
         return Remembered(Outcome.IGNORED, near.same, near.same.id)
-    if candidate.is_over:
-        near = replace(near, rivals=[])
-    decision = reconciliation.decide(
+    decision = decided(candidate, near, needs_confirmation=kind.needs_confirmation)
+    memory = _write(user, candidate, decision.outcome, near, kind=kind, digest=digest)
+    return Remembered(decision.outcome, memory, decision.target)
+
+
+def known_near(user: User, candidate: Candidate) -> Neighbours:
+    """What of a checked and dated candidate is known; what is over takes no other statement's place."""
+    digest = tombstones.statement_digest(user.forgetting_key, candidate.statement)
+    near = neighbours(user.id, candidate.statement, digest=digest, keys=_keys(candidate))
+    return replace(near, rivals=[]) if candidate.is_over else near
+
+
+def decided(candidate: Candidate, near: Neighbours, *, needs_confirmation: bool) -> Decision:
+    return reconciliation.decide(
         origin=candidate.origin,
         said_at=candidate.said_at,
-        needs_confirmation=kind.needs_confirmation,
+        needs_confirmation=needs_confirmation,
         same=_known(near.same) if near.same else None,
         rivals=[_known(rival) for rival in near.rivals],
         former=_known(near.former) if near.former else None,
     )
-    memory = _write(user, candidate, decision.outcome, near, kind=kind, digest=digest)
-    return Remembered(decision.outcome, memory, decision.target)
+
+
+def key_for(candidate: Candidate, near: Neighbours) -> str:
+    """Its own, else that of its words, under the name that a former value has already; of what is over none."""
+    if candidate.key or candidate.is_over:
+        return candidate.key
+    slot = storable_slot(candidate.statement)
+    used = {rival.key for rival in near.rivals} & synonyms(slot) if slot else set()
+    return min(used) if used else slot
 
 
 def _write(
@@ -102,17 +121,14 @@ def _write(
             is_news = not _has_heard(near.waiting, candidate)
             return _with_source(near.waiting, candidate, outcome) if is_news else near.waiting
     _refuse_when_full(user.id, waits=outcome in WAITS)
-    candidate = replace(candidate, key=candidate.key or _key(candidate, near.rivals))
+    candidate = replace(candidate, key=key_for(candidate, near))
     replaced = near.rivals if outcome == Outcome.SUPERSEDED else []
     memory = _create(user.id, kind, digest, candidate, status=WAITS.get(outcome), replaces=replaced)
     return _with_source(memory, candidate, outcome)
 
 
-def _key(candidate: Candidate, rivals: Sequence[Memory]) -> str:
-    """The words' own key, under the name that a former value has already; of what is over none."""
-    slot = "" if candidate.is_over else storable_slot(candidate.statement)
-    used = {rival.key for rival in rivals} & synonyms(slot) if slot else set()
-    return min(used) if used else slot
+def _keys(candidate: Candidate) -> frozenset[str]:
+    return frozenset() if candidate.is_over else keys_of(candidate.statement, candidate.key)
 
 
 def _without_guessed_key(candidate: Candidate) -> Candidate:
@@ -181,7 +197,8 @@ def _create(
     memory.save(force_insert=True)
     for former in replaces:
         history.point_to(memory, former)
-    reason = f"first said, through {memory.get_channel_display()}"
+    with translation.override("en"):  # a row speaks one language, whoever reads it
+        reason = f"first said, through {memory.get_channel_display()}"
     history.write_version(memory, author=_author(candidate), reason=reason)
     nudge(EMBED_MEMORIES, memory.id)
     return memory
@@ -207,7 +224,9 @@ def _with_source(memory: Memory, candidate: Candidate, outcome: Outcome) -> Memo
 def _refuse_forgotten(user: User, candidate: Candidate) -> None:
     if candidate.epoch_at_start is not None and candidate.epoch_at_start != user.memory_epoch:
         raise ForgottenError(
-            "Something was forgotten while this was being worked on, so nothing was saved. Say it again to save it."
+            gettext(
+                "Something was forgotten while this was being worked on, so nothing was saved. Say it again to save it."
+            )
         )
     digests = tombstones.digests(user.forgetting_key, candidate.statement)
     if candidate.source:
@@ -216,7 +235,9 @@ def _refuse_forgotten(user: User, candidate: Candidate) -> None:
     if tombstone is None:
         return
     if candidate.said_at <= tombstone.created_at or not _is_in_own_words(candidate):
-        raise ForgottenError("This was forgotten. Only the user can bring it back, by saying it again.")
+        raise ForgottenError(
+            gettext("This was forgotten. Only the user can bring it back, by saying it again.")
+        )
     # A new statement. Forgotten more than once, it left more than one stone.
     Tombstone.objects.filter(user_id=user.id, digest__in=digests).delete()
 
@@ -232,13 +253,20 @@ def _refuse_when_full(user_id: UUID, *, waits: bool) -> None:
     quota = queries.quota(user_id)
     if quota.used >= quota.limit:
         raise MemoryFullError(
-            f"Memory is full ({quota.limit:,} memories). Forget some on the Memory page to make room.",
+            gettext("Memory is full ({limit} memories). Forget some on the Memory page to make room.").format(
+                limit=number_format(quota.limit, force_grouping=True)
+            ),
             limit=quota.limit,
         )
     if waits and quota.pending_today >= quota.pending_limit:
         raise PendingFullError(
-            f"{quota.pending_today:,} statements of the last 24 hours wait for a word already, and no more than "
-            f"{quota.pending_limit:,} may. Settle some on the Memory page, or try again tomorrow.",
+            gettext(
+                "{n} statements of the last 24 hours wait for a word already, and no more than {limit} may. Settle "
+                "some on the Memory page, or try again tomorrow."
+            ).format(
+                n=number_format(quota.pending_today, force_grouping=True),
+                limit=number_format(quota.pending_limit, force_grouping=True),
+            ),
             limit=quota.pending_limit,
         )
 

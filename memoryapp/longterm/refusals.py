@@ -3,6 +3,7 @@
 from uuid import UUID
 
 from django.db import transaction
+from django.utils.translation import gettext, gettext_noop
 
 from memoryapp.accounts.models import User
 from memoryapp.activity import operations as activity
@@ -36,7 +37,12 @@ def refuse(user_id: UUID, slug: str) -> None:
         history.lock_person(user_id)
         _, is_new = KindRefusal.objects.get_or_create(user_id=user_id, kind=queries.get_kind(slug))
         if is_new:
-            activity.note(user_id, Verb.SWITCHED, tier=Tier.LONGTERM, detail=f"never remember {slug}")
+            activity.note(
+                user_id,
+                Verb.SWITCHED,
+                tier=Tier.LONGTERM,
+                detail=gettext_noop("never remember {kind}").format(kind=slug),
+            )
 
 
 def allow(user_id: UUID, slug: str) -> None:
@@ -45,7 +51,12 @@ def allow(user_id: UUID, slug: str) -> None:
         history.lock_person(user_id)
         gone, _ = KindRefusal.objects.filter(user_id=user_id, kind=queries.get_kind(slug)).delete()
         if gone:
-            activity.note(user_id, Verb.SWITCHED, tier=Tier.LONGTERM, detail=f"remember {slug} again")
+            activity.note(
+                user_id,
+                Verb.SWITCHED,
+                tier=Tier.LONGTERM,
+                detail=gettext_noop("remember {kind} again").format(kind=slug),
+            )
 
 
 def refused(user_id: UUID) -> set[str]:
@@ -56,7 +67,7 @@ def refused(user_id: UUID) -> set[str]:
 def check(person: User, candidate: Candidate) -> None:
     """Within the caller's transaction, which holds the person's lock. Raises SavingPausedError, KindRefusedError."""
     _check_saving(person, candidate.channel)
-    _check_kind(person, candidate.kind)
+    check_kind(person.id, candidate.kind)
 
 
 def check_edit(memory: Memory, *, statement: str, kind: str | None, channel: str) -> None:
@@ -69,19 +80,24 @@ def check_edit(memory: Memory, *, statement: str, kind: str | None, channel: str
         return
     _check_saving(memory.user, channel)
     if is_moved or channel not in BY_HAND:
-        _check_kind(memory.user, kind or memory.kind.slug)
+        check_kind(memory.user_id, kind or memory.kind.slug)
+
+
+def check_kind(user_id: UUID, slug: str) -> None:
+    """Raises KindRefusedError."""
+    refusal = KindRefusal.objects.filter(user_id=user_id, kind__slug=slug)
+    label = refusal.values_list("kind__label", flat=True).first()
+    if label is not None:
+        raise KindRefusedError(
+            gettext(
+                "Nothing of the kind “{kind}” is to be remembered. Its person can allow it on the Memory page."
+            ).format(kind=gettext(label)),
+            kind=slug,
+        )
 
 
 def _check_saving(person: User, channel: str) -> None:
     if not person.save_memory and channel not in BY_HAND:
-        raise SavingPausedError("Saving to memory is paused. Its person can resume it on the Memory page.")
-
-
-def _check_kind(person: User, kind: str) -> None:
-    refusal = KindRefusal.objects.filter(user_id=person.id, kind__slug=kind)
-    label = refusal.values_list("kind__label", flat=True).first()
-    if label is not None:
-        raise KindRefusedError(
-            f"Nothing of the kind “{label}” is to be remembered. Its person can allow it on the Memory page.",
-            kind=kind,
+        raise SavingPausedError(
+            gettext("Saving to memory is paused. Its person can resume it on the Memory page.")
         )

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
+from django.utils.translation import gettext, gettext_noop
+
 from memoryapp.errors import InvalidInputError
 from memoryapp.longterm import history, neighbours
 from memoryapp.longterm.models import Memory, MemoryVersion
 
-TAKEN = "Another memory says this already. Forget that one first."
+TAKEN = gettext_noop("Another memory says this already. Forget that one first.")
 
 
 def bring_back(memory: Memory, *, now: datetime) -> None:
@@ -22,7 +24,7 @@ def bring_back(memory: Memory, *, now: datetime) -> None:
     history.retire_faded(memory.user_id, digest=memory.digest, keys=[memory.key])
     near = neighbours.around(memory)
     if near.same:
-        raise InvalidInputError(TAKEN)
+        raise InvalidInputError(gettext(TAKEN))
     replaced = {row.id: row for row in near.rivals}
     successor = memory.superseded_by
     if successor and successor.status == Memory.Status.ACTIVE:

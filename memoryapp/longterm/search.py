@@ -10,6 +10,7 @@ from datetime import datetime
 from uuid import UUID
 
 import numpy as np
+from django.db import connection
 from django.db.models import F, Q
 from numpy.typing import NDArray
 
@@ -50,6 +51,14 @@ FROM longterm_memory memory
 WHERE memory.user_id = %(user_id)s AND memory.status = 'active' AND memory.forgetting_id IS NULL
   AND memory.embedding_model = %(model_id)s AND memory.embedding IS NOT NULL
   AND (%(begin)s::uuid IS NULL OR memory.id <= %(begin)s::uuid)
+"""
+
+# Which memories those are, each with its words as they are now. Expects memory_list.
+VECTORS_MARK = """
+SELECT count(*), coalesce(bit_xor(hashtextextended(memory.id::text || '.' || memory.version, 0)), 0)
+FROM longterm_memory memory
+WHERE memory.user_id = %(user_id)s AND memory.status = 'active' AND memory.forgetting_id IS NULL
+  AND memory.embedding_model = %(model_id)s AND memory.embedding IS NOT NULL
 """
 
 # A vector is of the words as they are now: of a memory that was changed since, it says nothing about the words then.
@@ -105,6 +114,14 @@ def vectors(
     ids = columns.ids(sent)
     newest_first = ids.ascending()[::-1]  # ids of this version grow with time
     return ids.reordered(newest_first), columns.halfvecs(packed)[newest_first]
+
+
+def vectors_mark(user_id: UUID, *, model_id: str) -> str:
+    """Of what ``vectors`` reads: another one as soon as a memory is added, reworded, embedded or gone."""
+    with connection.cursor() as cursor:
+        cursor.execute(VECTORS_MARK, {"user_id": user_id, "model_id": model_id})
+        count, digest = cursor.fetchone()
+    return f"{count}.{digest}"
 
 
 def _known(user_id: UUID, as_of: datetime, parameters: dict[str, object]) -> Found:

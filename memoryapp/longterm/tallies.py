@@ -6,20 +6,40 @@ from datetime import date, datetime, timedelta
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
+from django.db.models import (
+    BooleanField,
+    Case,
+    Count,
+    Exists,
+    ExpressionWrapper,
+    F,
+    OuterRef,
+    Q,
+    QuerySet,
+    Value,
+    When,
+)
 from django.db.models.functions import Now, TruncWeek
+from django.utils.text import Truncator
+from django.utils.translation import gettext
 
 from memoryapp.longterm.models import Kind, Memory, MemoryQuerySet, MemoryVersion
 from memoryapp.longterm.queries import WAITING, statement_kinds
+
+_LATER, _SOON, _ENDED, _LONG_OVER = "later", "soon", "ended", "long over"
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
     """Facts in use. ``by_kind``: in the order of the kinds, without those that have none. ``growth``: Monday → how many
-    of them there were at the end of that week; the last is this week."""
+    of them there were at the end of that week; the last is this week. ``learned``, ``ended``: as many as
+    ``learned_since`` and ``expired_since`` list; ``ending``: as ``expiring_count`` says."""
 
     by_kind: list[tuple[Kind, int]]
     growth: list[tuple[date, int]]
+    learned: int
+    ended: int
+    ending: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,22 +56,54 @@ class WaitingSource:
         """In an address."""
         return f"{self.channel}.{self.conversation_id}" if self.conversation_id else self.channel
 
+    @property
+    def label(self) -> str:
+        """For its person: the title in quotation marks, or how it came."""
+        if not self.title:
+            return str(self.channel.label)
+        return gettext("“{title}”").format(title=Truncator(self.title).chars(50))
 
-def standing(user_id: UUID, *, now: datetime, time_zone: str, weeks: int) -> Standing:
-    """Both figures in one reading of the person's rows."""
+
+def standing(
+    user_id: UUID, *, now: datetime, time_zone: str, weeks: int, since: datetime, days: int
+) -> Standing:
+    """All of it in one reading of the index ``memory_ends``."""
     zone = ZoneInfo(time_zone)
-    rows = Memory.objects.for_user(user_id).live().order_by()
-    weekly = rows.annotate(week=TruncWeek("recorded_at", tzinfo=zone)).values_list("kind", "week")
-    by_kind, by_week = Counter[int](), Counter[date]()
-    for kind_id, start, n in weekly.annotate(n=Count("id")).values_list("kind", "week", "n"):
-        by_kind[kind_id] += n
-        by_week[start.date()] += n
+    rows = Memory.objects.for_user(user_id).filter(status=Memory.Status.ACTIVE).with_expiry().order_by()
+    keys = ("kind", "week", "is_new", "end")
+    grouped = rows.annotate(
+        week=TruncWeek("recorded_at", tzinfo=zone),
+        is_new=ExpressionWrapper(_is_new(user_id, since), output_field=BooleanField()),
+        end=_end(since=since, soon=now + timedelta(days=days)),
+    ).values_list(*keys)
+    by_kind, by_week, by_end = Counter[int](), Counter[date](), Counter[str]()
+    learned = 0
+    for kind_id, start, is_new, end, n in grouped.annotate(n=Count("*")).values_list(*keys, "n"):
+        by_end[end] += n
+        if end in {_LATER, _SOON}:
+            by_kind[kind_id] += n
+            by_week[start.date()] += n
+            learned += n if is_new else 0
     today = now.astimezone(zone).date()
     this_week = today - timedelta(days=today.weekday())
     mondays = [this_week - timedelta(weeks=back) for back in range(weeks - 1, -1, -1)]
     return Standing(
         by_kind=[(kind, by_kind[kind.pk]) for kind in statement_kinds() if kind.pk in by_kind],
         growth=[(monday, sum(n for start, n in by_week.items() if start <= monday)) for monday in mondays],
+        learned=learned,
+        ended=by_end[_ENDED],
+        ending=by_end[_SOON],
+    )
+
+
+def _end(*, since: datetime, soon: datetime) -> Case:
+    """First what most rows are: an end is worked out anew for each comparison."""
+    return Case(
+        When(fades_at__gte=soon, then=Value(_LATER)),
+        When(fades_at__gt=Now(), then=Value(_SOON)),
+        When(fades_at__gt=since, then=Value(_ENDED)),
+        When(fades_at=None, then=Value(_LATER)),
+        default=Value(_LONG_OVER),
     )
 
 
@@ -65,17 +117,20 @@ def expiring_count(user_id: UUID, *, now: datetime, days: int) -> int:
 
 def learned_since(user_id: UUID, since: datetime) -> MemoryQuerySet:
     """Live facts that are new since, newest first; not what their person wrote on the memory page."""
-    former = Memory.objects.for_user(user_id).filter(status=Memory.Status.SUPERSEDED)
-    replaced = former.filter(superseded_by=OuterRef("pk"), superseded_at__gt=since)
     return (
         Memory.objects.for_user(user_id)
         .live()
         .select_related("kind")
-        .filter(~Exists(replaced), recorded_at__gt=since)
-        .exclude(channel=Memory.Channel.INSPECTOR)
+        .filter(_is_new(user_id, since))
         .defer("embedding", "terms")
         .order_by("-recorded_at", "-id")
     )
+
+
+def _is_new(user_id: UUID, since: datetime) -> Q:
+    former = Memory.objects.for_user(user_id).filter(status=Memory.Status.SUPERSEDED)
+    replaced = former.filter(superseded_by=OuterRef("pk"), superseded_at__gt=since)
+    return Q(recorded_at__gt=since) & ~Q(channel=Memory.Channel.INSPECTOR) & ~Q(Exists(replaced))
 
 
 def replaced_since(user_id: UUID, since: datetime) -> QuerySet[Memory]:

@@ -5,9 +5,9 @@ from typing import Final
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
+from django.utils.translation import gettext
 
-from memoryapp.activity import operations as activity
-from memoryapp.activity.models import Tier, Verb
+from memoryapp.activity.models import Verb
 from memoryapp.errors import InvalidInputError
 from memoryapp.longterm import history, queries, restoring
 from memoryapp.longterm.models import Feedback, Memory, MemorySource, MemoryVersion
@@ -35,9 +35,9 @@ def unsettle(user_id: UUID, memory_id: UUID, *, version: int, now: datetime) -> 
             _last_yes(memory).delete()
             history.save_version(memory, author=MemoryVersion.Author.USER, reason=WAITS_AGAIN)
             restoring.revive(user_id, former)
-            activity.note(user_id, Verb.HELD, tier=Tier.LONGTERM, subject_id=memory.id)
+            history.note_done(user_id, Verb.HELD, [memory.id])
     except IntegrityError as error:
-        raise InvalidInputError(restoring.TAKEN) from error
+        raise InvalidInputError(gettext(restoring.TAKEN)) from error
     return queries.get_memory(user_id, memory_id)
 
 
@@ -45,7 +45,7 @@ def _last_two(memory: Memory) -> tuple[MemoryVersion, MemoryVersion]:
     """The version of the yes, and the one before it."""
     newest = list(queries.versions(memory)[:2])
     if memory.status != Memory.Status.ACTIVE or newest[0].reason != queries.CONFIRMED:
-        raise InvalidInputError("There is no decision to take back: it was changed since.")
+        raise InvalidInputError(gettext("There is no decision to take back: it was changed since."))
     yes, before = newest  # what waited was written before it was confirmed
     return yes, before
 

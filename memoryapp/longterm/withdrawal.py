@@ -6,6 +6,7 @@ from datetime import datetime
 from uuid import UUID
 
 from django.db import transaction
+from django.utils.translation import gettext, gettext_noop
 
 from memoryapp.activity.models import Verb
 from memoryapp.errors import MemoryAppError
@@ -57,19 +58,21 @@ def withdraw(user_id: UUID, memory_id: UUID, *, source_message_id: UUID, now: da
             user_id=user_id, memory=memory, message_id=source_message_id
         ).first()
         if said is None:
-            raise NothingToWithdrawError("This message did nothing to this memory.")
+            raise NothingToWithdrawError(gettext("This message did nothing to this memory."))
         others = list(queries.sources(memory).exclude(id=said.id))
         is_former = memory.status == Memory.Status.SUPERSEDED
         stays = any(is_former or Origin(o.origin).is_at_least(Origin(memory.origin)) for o in others)
         if not (stays or is_former) and _has_persons_word(memory):
-            raise HasItsPersonsWordError("You confirmed or corrected this yourself. Forget it instead.")
+            raise HasItsPersonsWordError(
+                gettext("You confirmed or corrected this yourself. Forget it instead.")
+            )
         _pass_over(memory, said, now=now)
         if stays:
             _take_back_word(memory, said, others=others)
             current: UUID | None = memory.id
         else:
             current = _remove(memory, said, others=others, now=now)
-        history.note_done(user_id, Verb.DELETED, [memory_id], detail="taken back")
+        history.note_done(user_id, Verb.DELETED, [memory_id], detail=gettext_noop("taken back"))
     return Withdrawn(Outcome(said.outcome), queries.get_memory(user_id, current) if current else None)
 
 

@@ -11,6 +11,8 @@ import codecs
 import re
 import unicodedata
 
+from memoryapp.errors import gettext_noop
+
 
 def instruction_shaped(text: str) -> str | None:
     """Why the text looks like an instruction to the assistant, in a few words; None for what looks like a fact.
@@ -18,12 +20,12 @@ def instruction_shaped(text: str) -> str | None:
     ``text``: as it came, before ``storable``, so that hidden characters count.
     """
     if _HIDING.search(_FLAG_SEQUENCE.sub("", text)):
-        return "hidden characters"
+        return gettext_noop("hidden characters")
     plain = without_gaps(unicodedata.normalize("NFKC", storable(text)))
     for why, shape in _SHAPES:
         if shape.search(plain):
             return why
-    return "an encoded part" if _holds_encoded(plain) else None
+    return gettext_noop("an encoded part") if _holds_encoded(plain) else None
 
 
 def storable(text: str) -> str:
@@ -233,14 +235,14 @@ _LINK = re.compile(
     re.IGNORECASE,
 )
 _SHAPES = (
-    ("a role marker", _ROLE),
-    ("overrides the rules", _OVERRIDE),
-    ("a tool's name", _TOOL),
-    ("when the user…", _WHEN),
-    ("a permission or a claim of trust", _GRANT),
-    ("asks for secrecy", _SECRECY),
-    ("addresses the assistant", _ADDRESSED),
-    ("a link", _LINK),
+    (gettext_noop("a role marker"), _ROLE),
+    (gettext_noop("overrides the rules"), _OVERRIDE),
+    (gettext_noop("a tool's name"), _TOOL),
+    (gettext_noop("when the user…"), _WHEN),
+    (gettext_noop("a permission or a claim of trust"), _GRANT),
+    (gettext_noop("asks for secrecy"), _SECRECY),
+    (gettext_noop("addresses the assistant"), _ADDRESSED),
+    (gettext_noop("a link"), _LINK),
 )
 _GAP = re.compile(r"\s{2,}")
 _SPACED_LETTERS = re.compile(r"(?<!\w)(?:\w\s+){7,}\w(?!\w)")

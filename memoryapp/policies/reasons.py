@@ -4,7 +4,7 @@ import re
 import unicodedata
 from typing import Final
 
-from memoryapp.errors import InvalidInputError
+from memoryapp.errors import InvalidInputError, gettext_noop
 from memoryapp.policies.flags import storable
 from memoryapp.policies.secrets import find_secret
 
@@ -15,21 +15,32 @@ _BLANK_LETTERS: Final = frozenset("\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 
 
 class ReasonMissingError(InvalidInputError):
-    """Why there is no reason to keep is in the message."""
+    """Why there is no reason to keep: ``template``, filled with ``values``, so that pages can translate them."""
 
     code = "reason_missing"
+
+    def __init__(self, template: str, **values: str | int) -> None:
+        super().__init__(template.format(**values))
+        self.template = template
+        self.values = values
 
 
 def cleaned(reason: str, *, max_chars: int) -> str:
     """In one line, without characters that show nothing. Raises ``ReasonMissingError``."""
     if _REORDERING.search(reason):
-        raise ReasonMissingError("Say why in plain text: this holds characters that change how it reads.")
+        raise ReasonMissingError(
+            gettext_noop("Say why in plain text: this holds characters that change how it reads.")
+        )
     plain = " ".join(storable(reason).split())
     if sum(map(_is_seen, plain)) < LEAST_CHARS or len(plain) > max_chars:
-        raise ReasonMissingError(f"Say why, in {LEAST_CHARS} to {max_chars} characters that can be read.")
+        raise ReasonMissingError(
+            gettext_noop("Say why, in {least} to {most} characters that can be read."),
+            least=LEAST_CHARS,
+            most=max_chars,
+        )
     secret = find_secret(plain)
     if secret:
-        raise ReasonMissingError(f"Say why without {secret}: others read it.")
+        raise ReasonMissingError(gettext_noop("Say why without {secret}: others read it."), secret=secret)
     return plain
 
 

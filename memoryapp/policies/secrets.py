@@ -7,6 +7,7 @@ evidence: commits, checksums and UUIDs look like that. ``tests/policies/test_sec
 
 import re
 
+from memoryapp.errors import InvalidInputError, gettext_noop
 from memoryapp.policies.flags import without_gaps
 
 _KEY_SHAPES = re.compile(
@@ -94,6 +95,12 @@ _TALK = frozenset(
 )
 
 
+class SecretRefusedError(InvalidInputError):
+    """The text holds a secret; ``details["found"]`` says which sort, never the text."""
+
+    code = "secret_refused"
+
+
 def find_secret(text: str) -> str | None:
     """What kind of secret ``text`` holds ("a password"), or None."""
     plain = without_gaps(text)
@@ -176,14 +183,14 @@ def _is_reference(text: str, match: re.Match[str]) -> bool:
 
 
 _TESTS = (
-    ("a private key", _PRIVATE_KEY.search),
-    ("a signed token", _SIGNED_TOKEN.search),
-    ("an API key", _holds_key),
-    ("a recovery phrase", _PHRASE.search),
-    ("a password", _holds_password),
-    ("a PIN or one-time code", _holds_code),
-    ("a card number", _holds_card),
-    ("an account number", _holds_account),
-    ("a social security number", _holds_social_security_number),
-    ("a passport number", _PASSPORT.search),
+    (gettext_noop("a private key"), _PRIVATE_KEY.search),
+    (gettext_noop("a signed token"), _SIGNED_TOKEN.search),
+    (gettext_noop("an API key"), _holds_key),
+    (gettext_noop("a recovery phrase"), _PHRASE.search),
+    (gettext_noop("a password"), _holds_password),
+    (gettext_noop("a PIN or one-time code"), _holds_code),
+    (gettext_noop("a card number"), _holds_card),
+    (gettext_noop("an account number"), _holds_account),
+    (gettext_noop("a social security number"), _holds_social_security_number),
+    (gettext_noop("a passport number"), _PASSPORT.search),
 )

@@ -5,13 +5,13 @@ Pure: text in, text and verdicts out. Sizes are estimates (``memoryapp.llm.token
 
 import difflib
 import re
-import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from memoryapp.llm.tokens import estimate_text
 from memoryapp.policies.budget import newest_that_fit
+from memoryapp.policies.inventions import invents, numbers_of
 from memoryapp.policies.standing_rules import states_rule
 
 SECTIONS: tuple[str, ...] = (
@@ -119,86 +119,6 @@ def _unfenced(text: str) -> str:
 def _has_section(summary: str) -> bool:
     lines = {line.strip().rstrip(":").casefold() for line in summary.splitlines()}
     return any(heading.casefold() in lines for heading in SECTIONS)
-
-
-_ADDRESS = re.compile(r"https?://[^\s<>\"'“”`]*[^\s<>\"'“”.,;:!?)\]}*_`]")
-# Latin letters and digits only: scripts without spaces would make one word of a number and its sentence.
-_MAIL = re.compile(r"(?<![A-Za-z\d_.+-])[A-Za-z\d_.+-]++@[A-Za-z\d-]+(?:\.[A-Za-z\d-]+)+")
-_NUMBER = re.compile(r"[A-Za-z\d_](?:[A-Za-z\d_.,:/-]*[A-Za-z\d_])?")
-_THOUSANDS = re.compile(r"(?<![\d,])\d{1,3}(?:,\d{3})+(?!\d)")
-_WITH_UNIT = re.compile(
-    r"(\d[\d.,:]*)(?:k|m|g|kg|mg|km|cm|mm|am|pm|kb|mb|gb|tb|ms|s|h|min|px|w|kw|kwh|v|l|ml|x|st|nd|rd|th)",
-    re.IGNORECASE,
-)
-_ORDINAL = re.compile(r"\s*(\d{1,3})[.)]\s")
-_QUOTATION = re.compile(r"[\"“„«]([^\"“”„«»\n]{2,})[\"“”»]|[「『]([^「」『』\n]{2,})[」』]|`([^`\n]{2,})`")
-_EDGES = " .,;:!?。、"  # punctuation belongs to the sentence that quotes
-_OMISSION = re.compile(r"\[?(?:…|\.\.\.)\]?")
-
-
-def invents(summary: str, source: str) -> bool:
-    """Whether an address, number, identifier, quotation or code span in it does not stand in the source as a whole."""
-    summary, source = _comparable(_unnumbered(summary)), _comparable(source)
-    if not set(_ADDRESS.findall(source)).issuperset(_ADDRESS.findall(summary)):
-        return True
-    mails = {mail.casefold() for mail in _MAIL.findall(source)}
-    if not mails.issuperset(mail.casefold() for mail in _MAIL.findall(summary)):
-        return True
-    known = {*_pieces(source), *_pieces(_without_separators(source))}
-    numbers = [piece for piece in _pieces(_without_separators(summary)) if any(map(str.isdigit, piece))]
-    if not all(piece in known or _bare(piece) in known for piece in numbers):
-        return True
-    words = " ".join(source.split()).casefold()
-    return not all(_is_quoted_from(words, "".join(parts)) for parts in _QUOTATION.findall(summary))
-
-
-def _comparable(text: str) -> str:
-    return unicodedata.normalize("NFKC", text.replace("’", "'").replace("‘", "'"))
-
-
-def _without_separators(text: str) -> str:
-    """With "12,000" written "12000"."""
-    return _THOUSANDS.sub(lambda number: number[0].replace(",", ""), text)
-
-
-def _unnumbered(summary: str) -> str:
-    """Without the numbers of numbered lists, which count 1, 2, 3; "10. March" stays."""
-    lines, expected = [], 1
-    for line in summary.splitlines():
-        ordinal = _ORDINAL.match(line)
-        number = int(ordinal[1]) if ordinal else 0
-        if ordinal and number in (1, expected):
-            expected = number + 1
-            lines.append(line[ordinal.end() :])
-        else:
-            lines.append(line)
-    return "\n".join(lines)
-
-
-def _pieces(text: str) -> Iterator[str]:
-    """Words and numbers, whole and in parts: "2026-03-01" is also "2026", "5kg" is also "5"; "1041" is not "104"."""
-    for match in _NUMBER.finditer(text):
-        for piece in (match.group(), *re.split(r"[.,:/-]", match.group())):
-            yield piece
-            yield _bare(piece)
-
-
-def _bare(piece: str) -> str:
-    """A number without its unit."""
-    match = _WITH_UNIT.fullmatch(piece)
-    return match[1] if match else piece
-
-
-def _is_quoted_from(words: str, quotation: str) -> bool:
-    """Whether its parts, where something was left out between them, stand in ``words`` one after the other."""
-    place = 0
-    for part in _OMISSION.split(quotation.casefold()):
-        wanted = " ".join(part.split()).strip(_EDGES)
-        found = words.find(wanted, place)
-        if found < 0:
-            return False
-        place = found + len(wanted)
-    return True
 
 
 _TURN_LINE = "- (turn "
@@ -379,7 +299,7 @@ def left_out(summary: str, pinned: Sequence[str], covered: Sequence[Said]) -> li
     A sentence is kept when at least half of its content words stand there, or one of its numbers; "Noted!" is none.
     """
     kept = "\n".join((summary, *pinned))
-    words, numbers = _content_words(kept), _numbers(kept)
+    words, numbers = _content_words(kept), numbers_of(kept)
     found: list[LeftOut] = []
     for said in covered:
         told: tuple[tuple[Who, str], ...] = (("user", said.user_text), ("assistant", said.reply))
@@ -408,7 +328,7 @@ def diff(before: str, after: str) -> list[DiffLine]:
 
 
 def _is_left_out(sentence: str, *, words: set[str], numbers: set[str]) -> bool:
-    told, figures = _content_words(sentence), _numbers(sentence)
+    told, figures = _content_words(sentence), numbers_of(sentence)
     if (len(told) < LEAST_WORDS and not figures) or figures & numbers:
         return False
     return len(told & words) < KEPT_SHARE * len(told) if told else True
@@ -423,7 +343,3 @@ def _content_words(text: str) -> set[str]:
     return pairs | {
         word[:_STEM] for word in spaced if len(word) >= _LATIN_LEAST and word not in _FUNCTION_WORDS
     }
-
-
-def _numbers(text: str) -> set[str]:
-    return {_bare(piece) for piece in _pieces(_comparable(text)) if any(map(str.isdigit, piece))}

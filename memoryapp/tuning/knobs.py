@@ -3,8 +3,12 @@
 Never on this list: secrets, addresses, ports, and what a process reads once when it starts.
 """
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
+
+from django.utils.formats import get_format
+from django.utils.translation import gettext, gettext_noop
 
 from memoryapp.conf import Conf, bounds
 from memoryapp.errors import InvalidInputError
@@ -52,8 +56,14 @@ class Knob:
 
 
 def shown(knob: Knob, value: Value) -> str:
-    """As it stands in its field; ``parse`` reads it back."""
-    return value if isinstance(value, str) else f"{round(value * knob.scale, 6):,.15g}"
+    """As it stands in its field, in the reader's way to write numbers; ``parse`` reads it back."""
+    return value if isinstance(value, str) else number(round(value * knob.scale, 6))
+
+
+def number(value: float) -> str:
+    """In the reader's way to write numbers, without zeros at its end."""
+    signs = {",": get_format("THOUSAND_SEPARATOR"), ".": get_format("DECIMAL_SEPARATOR")}
+    return f"{value:,.15g}".translate(str.maketrans(signs))
 
 
 def parse(knob: Knob, written: str) -> Value:
@@ -63,77 +73,114 @@ def parse(knob: Knob, written: str) -> Value:
         return knob.default
     if isinstance(knob.default, str):
         return _model_name(written)
-    least, most = knob.range or (0.0, 0.0)
     is_whole = isinstance(knob.default, int)
-    what = "a whole number" if is_whole else "a number"
-    problem = InvalidInputError(f"Write {what} from {least:,.15g} to {most:,.15g}.")
-    bare = written.replace(",", "")
-    if not bare.isascii() or not bare.replace(".", "", 0 if is_whole else 1).isdigit() or len(bare) > 20:
-        raise problem
-    number = float(bare)
-    if not least <= number <= most:
-        raise problem
-    return int(number) if is_whole else number / knob.scale
+    value = _value_of(written)
+    least, most = knob.range or (0.0, 0.0)
+    if value is None or not least <= value <= most or (is_whole and value != int(value)):
+        raise _out_of_range(knob)
+    return int(value) if is_whole else value / knob.scale
+
+
+def _value_of(written: str) -> float | None:
+    """Of a number in the reader's way. What groups thousands has to: nobody's "0,5" is read as five."""
+    thousands, decimal = get_format("THOUSAND_SEPARATOR"), get_format("DECIMAL_SEPARATOR")
+    grouped = rf"[1-9][0-9]{{0,2}}(?:{re.escape(thousands)}[0-9]{{3}})+"
+    if (
+        not re.fullmatch(rf"(?:{grouped}|[0-9]+)(?:{re.escape(decimal)}[0-9]+)?", written)
+        or len(written) > 20
+    ):
+        return None
+    return float(written.replace(thousands, "").replace(decimal, "."))
+
+
+def _out_of_range(knob: Knob) -> InvalidInputError:
+    if isinstance(knob.default, int):
+        said = gettext("Write a whole number from {least} to {most}.")
+    else:
+        said = gettext("Write a number from {least} to {most}.")
+    least, most = knob.range or (0.0, 0.0)
+    return InvalidInputError(said.format(least=number(least), most=number(most)))
 
 
 def _model_name(written: str) -> str:
     if len(written) > NAME_MAX_CHARS or not written.isprintable() or " " in written:
-        raise InvalidInputError(f"A model's name has no spaces and at most {NAME_MAX_CHARS} characters.")
+        said = gettext("A model's name has no spaces and at most {n} characters.")
+        raise InvalidInputError(said.format(n=NAME_MAX_CHARS))
     return written
 
 
 _PAD, _SAID, _KEPT, _MODEL, _BUDGET = Tier
 
 KNOBS: tuple[Knob, ...] = (
-    Knob("run_max_steps", _PAD, "Steps of a run", "steps", "Most tasks need three to six.",
-         "Calls of the model, each with the tools it asks for. Then it asks whether to go on."),
-    Knob("run_max_seconds", _PAD, "Time of a run", "seconds", "Nobody waits ten minutes in front of a chat.",
-         "Of work: waiting does not count."),
-    Knob("run_max_tokens", _PAD, "Tokens of a run", "tokens", "A full window in each of ten steps is not a loop yet.",
-         "In and out, cached or not."),
-    Knob("run_max_usd", _PAD, "Cost of a run", "US dollars", "Tokens bound it already, and need no prices.",
-         "Needs the model’s prices.", zero="no limit"),
-    Knob("scratchpad_max_tokens", _PAD, "Scratchpad in the prompt", "tokens",
-         "Room for some forty short facts, and a hundredth of a window."),
-    Knob("transcript_retention_days", _SAID, "Conversations are kept", "days",
-         "What was said is what memories are traced back to.",
-         "After the last message. Pinned ones stay.", zero="for ever"),
-    Knob("temporary_hours", _SAID, "Temporary chats are kept", "hours",
-         "One whose tab was never closed ends within a day, too.", "After the last message."),
-    Knob("deleted_conversation_minutes", _SAID, "A deleted chat can be brought back", "minutes",
-         "Long enough for a slip; deleted means gone the same day."),
-    Knob("compaction_trigger_share", _SAID, "Summarise in the background from", "%",
-         "Early enough that hardly any reply has to wait for it.", "Of what a prompt may hold."),
-    Knob("compaction_wait_share", _SAID, "A reply waits for the summary from", "%",
-         "One turn seldom takes the prompt from the one to the other."),
-    Knob("compaction_target_share", _SAID, "A summary brings the prompt down to", "%",
-         "One pass lasts for many turns, and the cached prompt with it."),
-    Knob("compaction_keep_turns", _SAID, "Newest messages kept word for word", "messages",
-         "As far as the target has room for them."),
-    Knob("summary_max_tokens", _SAID, "Length of a summary", "tokens",
-         "It is rolled up, not stacked: it must not grow with the chat."),
-    Knob("compaction_breaker_minutes", _SAID, "Pause after three failed summaries", "minutes",
-         "The model will not do better at once."),
-    Knob("undo_minutes", _KEPT, "Forgetting can be undone", "minutes",
-         "Long enough for a slip; within 15 minutes it is gone from everywhere.", zero="at once for good"),
-    Knob("expired_hours", _KEPT, "What has expired can be brought back", "hours",
-         "A day is enough to look at what is over.", zero="gone at once"),
-    Knob("recall_max_tokens", _KEPT, "Recalled for a message", "tokens", "Some twenty short facts or messages."),
-    Knob("recall_max_items", _KEPT, "Recalled for a message, at most", "items",
-         "As many short messages as those tokens hold."),
-    Knob("standing_max_tokens", _KEPT, "Always used", "tokens", "Some twenty facts, which take no answer’s place."),
-    Knob("recall_min_confidence", _KEPT, "Confidence from which it is recalled", "%",
-         "Measured: at 40 a question that no fact answers finds nothing 84 times in 100."),
-    Knob("chat_model", _MODEL, "Model of the chat", "", "A good one at a middling price."),
-    Knob("cheap_model", _MODEL, "Model of the background", "", "Summaries are frequent, and easier than the talk.",
-         "Summaries, titles, what to remember."),
-    Knob("window_tokens", _MODEL, "Window", "tokens", "Safe for every current model.",
-         "Where the provider does not say."),
-    Knob("max_output_tokens", _MODEL, "Longest reply", "tokens", "Safe for every current model."),
-    Knob("daily_tokens", _BUDGET, "Tokens per person and day", "tokens", "An installation for few people needs none.",
-         "In and out, replies and background together. A day ends at the person’s midnight.", zero="no limit"),
-    Knob("daily_usd", _BUDGET, "Cost per person and day", "US dollars", "An installation for few people needs none.",
-         "Counts only models whose prices are set.", zero="no limit"),
+    Knob("run_max_steps", _PAD, gettext_noop("Steps of a run"), "steps",
+         gettext_noop("Most tasks need three to six."),
+         gettext_noop("Calls of the model, each with the tools it asks for. Then it asks whether to go on.")),
+    Knob("run_max_seconds", _PAD, gettext_noop("Time of a run"), "seconds",
+         gettext_noop("Nobody waits ten minutes in front of a chat."),
+         gettext_noop("Of work: waiting does not count.")),
+    Knob("run_max_tokens", _PAD, gettext_noop("Tokens of a run"), "tokens",
+         gettext_noop("A full window in each of ten steps is not a loop yet."),
+         gettext_noop("In and out, cached or not.")),
+    Knob("run_max_usd", _PAD, gettext_noop("Cost of a run"), "US dollars",
+         gettext_noop("Tokens bound it already, and need no prices."),
+         gettext_noop("Needs the model’s prices."),
+         zero=gettext_noop("no limit")),
+    Knob("scratchpad_max_tokens", _PAD, gettext_noop("Scratchpad in the prompt"), "tokens",
+         gettext_noop("Room for some forty short facts, and a hundredth of a window.")),
+    Knob("transcript_retention_days", _SAID, gettext_noop("Conversations are kept"), "days",
+         gettext_noop("What was said is what memories are traced back to."),
+         gettext_noop("After the last message. Pinned ones stay."),
+         zero=gettext_noop("for ever")),
+    Knob("temporary_hours", _SAID, gettext_noop("Temporary chats are kept"), "hours",
+         gettext_noop("One whose tab was never closed ends within a day, too."),
+         gettext_noop("After the last message.")),
+    Knob("deleted_conversation_minutes", _SAID, gettext_noop("A deleted chat can be brought back"), "minutes",
+         gettext_noop("Long enough for a slip; deleted means gone the same day.")),
+    Knob("compaction_trigger_share", _SAID, gettext_noop("Summarise in the background from"), "%",
+         gettext_noop("Early enough that hardly any reply has to wait for it."),
+         gettext_noop("Of what a prompt may hold.")),
+    Knob("compaction_wait_share", _SAID, gettext_noop("A reply waits for the summary from"), "%",
+         gettext_noop("One turn seldom takes the prompt from the one to the other.")),
+    Knob("compaction_target_share", _SAID, gettext_noop("A summary brings the prompt down to"), "%",
+         gettext_noop("One pass lasts for many turns, and the cached prompt with it.")),
+    Knob("compaction_keep_turns", _SAID, gettext_noop("Newest messages kept word for word"), "messages",
+         gettext_noop("As far as the target has room for them.")),
+    Knob("summary_max_tokens", _SAID, gettext_noop("Length of a summary"), "tokens",
+         gettext_noop("It is rolled up, not stacked: it must not grow with the chat.")),
+    Knob("compaction_breaker_minutes", _SAID, gettext_noop("Pause after three failed summaries"), "minutes",
+         gettext_noop("The model will not do better at once.")),
+    Knob("undo_minutes", _KEPT, gettext_noop("Forgetting can be undone"), "minutes",
+         gettext_noop("Long enough for a slip; within 15 minutes it is gone from everywhere."),
+         zero=gettext_noop("at once for good")),
+    Knob("expired_hours", _KEPT, gettext_noop("What has expired can be brought back"), "hours",
+         gettext_noop("A day is enough to look at what is over."),
+         zero=gettext_noop("gone at once")),
+    Knob("recall_max_tokens", _KEPT, gettext_noop("Recalled for a message"), "tokens",
+         gettext_noop("Some twenty short facts or messages.")),
+    Knob("recall_max_items", _KEPT, gettext_noop("Recalled for a message, at most"), "items",
+         gettext_noop("As many short messages as those tokens hold.")),
+    Knob("standing_max_tokens", _KEPT, gettext_noop("Always used"), "tokens",
+         gettext_noop("Some twenty facts, which take no answer’s place.")),
+    Knob("recall_min_confidence", _KEPT, gettext_noop("Confidence from which it is recalled"), "%",
+         gettext_noop("Measured: at 40 a question that no fact answers finds nothing 84 times in 100.")),
+    Knob("chat_model", _MODEL, gettext_noop("Model of the chat"), "",
+         gettext_noop("A good one at a middling price.")),
+    Knob("cheap_model", _MODEL, gettext_noop("Model of the background"), "",
+         gettext_noop("Summaries are frequent, and easier than the talk."),
+         gettext_noop("Summaries, titles, what to remember.")),
+    Knob("window_tokens", _MODEL, gettext_noop("Window"), "tokens",
+         gettext_noop("Safe for every current model."),
+         gettext_noop("Where the provider does not say.")),
+    Knob("max_output_tokens", _MODEL, gettext_noop("Longest reply"), "tokens",
+         gettext_noop("Safe for every current model.")),
+    Knob("daily_tokens", _BUDGET, gettext_noop("Tokens per person and day"), "tokens",
+         gettext_noop("An installation for few people needs none."),
+         gettext_noop("In and out, replies and background together. A day ends at the person’s midnight."),
+         zero=gettext_noop("no limit")),
+    Knob("daily_usd", _BUDGET, gettext_noop("Cost per person and day"), "US dollars",
+         gettext_noop("An installation for few people needs none."),
+         gettext_noop("Counts only models whose prices are set."),
+         zero=gettext_noop("no limit")),
 )  # fmt: skip
 
 # The one must stay below the other: ``Conf`` checks it, and names but one of them.

@@ -6,6 +6,7 @@ from decimal import Decimal
 from uuid import UUID
 
 from django.db import connection, transaction
+from django.utils.translation import gettext
 from pydantic import ValidationError
 
 from memoryapp.accounts.models import User
@@ -40,7 +41,7 @@ class SettingsRefusedError(InvalidInputError):
     code = "settings_refused"
 
     def __init__(self, problems: Mapping[str, str]) -> None:
-        super().__init__("Nothing was changed: some values cannot be.", problems=dict(problems))
+        super().__init__(gettext("Nothing was changed: some values cannot be."), problems=dict(problems))
         self.problems = dict(problems)
 
 
@@ -58,12 +59,13 @@ def check(values: Mapping[str, Value], *, seen: Mapping[str, Value]) -> dict[str
     conf = queries.conf()
     changed = {name: value for name, value in values.items() if value != getattr(conf, name)}
     problems = {
-        name: "The environment sets this one. Change it there."
+        name: gettext("The environment sets this one. Change it there.")
         for name in changed
         if name in queries.fixed() or name not in TUNABLE
     }
+    changed_too = gettext("Somebody changed it to {value} meanwhile. Save again to keep yours.")
     problems |= {
-        name: f"Somebody changed it to {shown(TUNABLE[name], getattr(conf, name))} meanwhile. Save again to keep yours."
+        name: changed_too.format(value=shown(TUNABLE[name], getattr(conf, name)))
         for name in changed.keys() - problems.keys()
         if name in seen and seen[name] != getattr(conf, name)
     }
@@ -71,7 +73,7 @@ def check(values: Mapping[str, Value], *, seen: Mapping[str, Value]) -> dict[str
     if problems:
         raise SettingsRefusedError(problems)
     if not changed:
-        raise InvalidInputError("All values are as they were.")
+        raise InvalidInputError(gettext("All values are as they were."))
     return changed
 
 
@@ -126,10 +128,11 @@ def undo(change_id: UUID, *, by: User, now: datetime) -> SettingChange:
 
 def spend(user_id: UUID, usage: Usage, *, in_background: bool = False) -> None:
     """Count it for the person's day, as a part of the caller's transaction: of the chat's model, or the cheap one."""
+    if not (usage.total_input_tokens or usage.output_tokens):
+        return  # no model was asked
     conf = queries.conf()
     model = conf.cheap_model if in_background else conf.chat_model
-    prices = conf.for_model(model).prices or (0.0, 0.0)
-    usd = (usage.total_input_tokens * prices[0] + usage.output_tokens * prices[1]) / 1_000_000
+    usd = conf.for_model(model).usd(input_tokens=usage.total_input_tokens, output_tokens=usage.output_tokens)
     with connection.cursor() as cursor:
         cursor.execute(
             SPEND,
@@ -137,7 +140,7 @@ def spend(user_id: UUID, usage: Usage, *, in_background: bool = False) -> None:
                 "user_id": user_id,
                 "input_tokens": usage.total_input_tokens,
                 "output_tokens": usage.output_tokens,
-                "usd": Decimal(f"{usd:.6f}"),
+                "usd": Decimal(f"{usd or 0:.6f}"),
             },
         )
 
@@ -145,7 +148,7 @@ def spend(user_id: UUID, usage: Usage, *, in_background: bool = False) -> None:
 def _get(change_id: UUID) -> SettingChange:
     found = SettingChange.objects.filter(id=change_id).first()
     if found is None:
-        raise NotFoundError("There is no such change.")
+        raise NotFoundError(gettext("There is no such change."))
     return found
 
 
@@ -154,7 +157,7 @@ def _values_before(found: SettingChange) -> dict[str, Value]:
     is_as_it_left_it = all(set_now.get(name) == value for name, value in found.after.items())
     if found.undone_at or not is_as_it_left_it or not found.after.keys() <= TUNABLE.keys():
         raise ChangeNotUndoableError(
-            "It was undone, or what it set was changed again since. Set it anew instead."
+            gettext("It was undone, or what it set was changed again since. Set it anew instead.")
         )
     configured = get_conf()
     return {
@@ -168,7 +171,8 @@ def _contradictions(changed: Mapping[str, Value]) -> dict[str, str]:
         queries.conf().with_values(changed)
     except ValidationError:
         pair = changed.keys() & PAIR or changed.keys()
-        return dict.fromkeys(pair, "A reply must wait for a summary later than the background makes one.")
+        said = gettext("A reply must wait for a summary later than the background makes one.")
+        return dict.fromkeys(pair, said)
     return {}
 
 

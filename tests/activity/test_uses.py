@@ -10,10 +10,11 @@ from memoryapp.context.considered import Considered
 from memoryapp.context.models import Use
 from memoryapp.context.recall import Recall
 from memoryapp.longterm import operations as longterm
-from memoryapp.transcript import branches, conversations
+from memoryapp.transcript import branches, conversations, deletions
 from tests.context.saying import talk
 from tests.longterm.saying import remember
 from tests.modelserver import calls, reply
+from tests.talking import say
 from tests.turns import COMMITTED, ask, start
 
 pytestmark = pytest.mark.usefixtures("nudges")
@@ -121,11 +122,14 @@ class TestCounted:
     def test_what_is_not_shown_any_more_does_not_count(self, alice):
         memory = remember(alice, "I like figs").memory
         answered_again, deleted = talk(alice, "Hello"), talk(alice, "Hello")
-        for turn in (answered_again, deleted):
+        taken_out = talk(alice, "Hello")
+        say(taken_out.conversation, "And then?")
+        for turn in (answered_again, deleted, taken_out):
             uses.note_recalled(turn, given(memory))
 
         branches.ask_anew(alice, answered_again.id, idempotency_key="again", now=timezone.now())
         conversations.delete_conversation(alice.id, deleted.conversation_id)
+        deletions.delete_turns(alice.id, taken_out.id, following=False, now=timezone.now())
 
         assert not queries.uses_of(alice.id, memory.id).exists()
 

@@ -7,6 +7,7 @@ import pytest
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from memoryapp.activity.models import Entry
 from memoryapp.errors import NotFoundError
 from memoryapp.longterm import experience_queries, experiences
 from memoryapp.longterm.experiences import Lesson, NeedsConfirmationError
@@ -194,6 +195,8 @@ def test_what_did_not_help_twice_is_recalled_no_more_until_it_helps(alice):
 
     assert confidences == [(0.36, True), (0.216, False), (0.412, True)]
     assert len(known(alice)) == 1
+    noted = Entry.objects.filter(subject_id=row.id).order_by("recorded_at", "id")
+    assert list(noted.values_list("verb", flat=True)) == ["unhelpful", "unhelpful", "confirmed"]
 
 
 def test_no_feedback_but_a_yes_makes_it_younger(alice):

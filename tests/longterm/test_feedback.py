@@ -4,6 +4,7 @@ from uuid import uuid4
 
 import pytest
 
+from memoryapp.activity.models import Entry
 from memoryapp.errors import InvalidInputError, NotFoundError, StaleVersionError
 from memoryapp.longterm import operations as longterm
 from memoryapp.longterm import queries
@@ -131,6 +132,8 @@ def test_not_relevant_counts_once_per_reply(alice):
         second.id,
     ]
     assert live(alice) == ["I live in Lisbon"]
+    noted = Entry.objects.filter(verb="unhelpful").values_list("subject_id", flat=True)
+    assert list(noted) == [memory.id, memory.id]
 
 
 def test_a_correction_is_noted_and_makes_it_as_sure_as_what_is_typed(alice):

@@ -11,6 +11,7 @@ from django.utils import timezone
 from memoryapp.longterm import experiences, kind_changes, queries
 from memoryapp.longterm.experiences import Lesson
 from memoryapp.longterm.models import Kind, KindChange
+from memoryapp.longterm.seeded_texts import SEEDED_TEXTS
 from memoryapp.policies.trust import Origin
 from tests.longterm.saying import NOW, remember
 from tests.turns import post
@@ -156,3 +157,9 @@ def test_the_admin_spells_its_headings(staff):
 
     for heading in ("Memories", "Summaries", "API tokens", "Sign-in links"):
         assert f">{heading}<" in shown
+
+
+def test_what_the_first_kinds_say_can_be_translated(db):
+    said = {text for texts in Kind.objects.values_list("label", "rationale") for text in texts}
+
+    assert said == SEEDED_TEXTS

@@ -11,7 +11,7 @@ from memoryapp.activity.models import Entry
 from memoryapp.errors import InvalidInputError, NotFoundError, StaleVersionError
 from memoryapp.longterm import forgettings, lifetimes, queries
 from memoryapp.longterm import operations as longterm
-from memoryapp.longterm.lifetimes import Wish
+from memoryapp.longterm.lifetimes import LifetimesGoneError, Wish
 from memoryapp.longterm.models import Kind, Memory, MemoryVersion
 from memoryapp.policies.reconciliation import Outcome
 from memoryapp.policies.trust import Origin
@@ -87,15 +87,6 @@ class TestOneByOne:
         with pytest.raises(InvalidInputError):
             lifetimes.end_at(alice.id, [memory.id], at=at)
 
-    def test_letting_go_is_forgetting_and_can_be_undone(self, alice):
-        memory = ticket(alice)
-
-        act = lifetimes.let_go(alice.id, [memory.id], now=NOW)
-        assert live(alice) == []
-
-        forgettings.undo(alice.id, act.id, now=NOW)
-        assert live(alice) == ["order 77"]
-
     def test_another_kind_is_a_new_version_and_affirms_it(self, alice):
         memory = ticket(alice)
 
@@ -122,6 +113,54 @@ class TestOneByOne:
             lifetimes.end_at(alice.id, ids, at=TOMORROW),
             lifetimes.change_kind(alice.id, ids, kind="event", now=NOW),
         ] == [0, 0, 0, 0]
+
+
+def what_it_is(memory: Memory) -> tuple[object, ...]:
+    now = Memory.objects.select_related("kind").get(id=memory.id)
+    return now.kind.slug, now.affirmed_at, now.expires_at, now.is_kept
+
+
+class TestAnotherKindTakenBack:
+    def test_each_is_of_the_kind_it_was_and_lives_as_long(self, alice):
+        old, figs = ticket(alice), remember(alice, "I like figs", kind="preference").memory
+        lifetimes.end_at(alice.id, [figs.id], at=TOMORROW)
+        before, undo_id = [what_it_is(old), what_it_is(figs)], uuid4()
+        lifetimes.change_kind(alice.id, [old.id, figs.id], kind="event", now=NOW, undo_id=undo_id)
+
+        assert lifetimes.undo(alice.id, undo_id, now=timezone.now()) == 2
+
+        assert [what_it_is(old), what_it_is(figs)] == before
+        kinds = (
+            MemoryVersion.objects.filter(memory=old).order_by("version").values_list("version", "kind_slug")
+        )
+        assert list(kinds) == [(1, "ticket"), (2, "event"), (3, "ticket")]
+        assert Entry.objects.order_by("recorded_at", "id").last().verb == "edited"
+
+    def test_what_was_corrected_since_keeps_its_persons_later_word(self, alice):
+        corrected, other, undo_id = ticket(alice), ticket(alice, "order 78"), uuid4()
+        lifetimes.change_kind(alice.id, [corrected.id, other.id], kind="event", now=NOW, undo_id=undo_id)
+        longterm.edit(alice.id, corrected.id, version=2, now=NOW, kind="decision")
+
+        assert lifetimes.undo(alice.id, undo_id, now=timezone.now()) == 1
+
+        assert [what_it_is(memory)[0] for memory in (corrected, other)] == ["decision", "ticket"]
+
+    def test_nothing_is_left_to_take_back(self, alice):
+        memory, undo_id = ticket(alice), uuid4()
+        lifetimes.change_kind(alice.id, [memory.id], kind="event", now=NOW, undo_id=undo_id)
+        longterm.edit(alice.id, memory.id, version=2, now=NOW, kind="decision")
+
+        with pytest.raises(LifetimesGoneError, match="changed since"):
+            lifetimes.undo(alice.id, undo_id, now=timezone.now())
+
+    def test_bob_cannot_take_it_back(self, alice, bob):
+        memory, undo_id = ticket(alice), uuid4()
+        lifetimes.change_kind(alice.id, [memory.id], kind="event", now=NOW, undo_id=undo_id)
+
+        with pytest.raises(NotFoundError):
+            lifetimes.undo(bob.id, undo_id, now=timezone.now())
+
+        assert what_it_is(memory)[0] == "event"
 
 
 class TestExpired:
@@ -241,21 +280,25 @@ class TestOneAsAProgramSends:
             lifetimes.checked(wish, now=NOW)
 
 
+UNDO_ID = uuid4()
 BULK = {
     "extend": lambda user, ids: lifetimes.extend(user.id, ids, now=NOW),
     "keep": lambda user, ids: lifetimes.keep(user.id, ids),
     "end": lambda user, ids: lifetimes.end_at(user.id, ids, at=TOMORROW),
     "follow": lambda user, ids: lifetimes.follow_kind(user.id, ids),
-    "change kind": lambda user, ids: lifetimes.change_kind(user.id, ids, kind="session", now=NOW),
+    "change kind": lambda user, ids: lifetimes.change_kind(
+        user.id, ids, kind="session", now=NOW, undo_id=UNDO_ID
+    ),
+    "take back": lambda user, _: lifetimes.undo(user.id, UNDO_ID, now=timezone.now()),
 }
 
 
-@pytest.mark.parametrize("act", BULK.values(), ids=BULK)
-def test_bob_changes_nothing_of_alice(alice, bob, act):
+@pytest.mark.parametrize("name", [name for name in BULK if name != "take back"])
+def test_bob_changes_nothing_of_alice(alice, bob, name):
     memory = ticket(alice)
     before = list(Memory.objects.values())
 
-    assert act(bob, [memory.id]) == 0
+    assert BULK[name](bob, [memory.id]) == 0
 
     assert list(Memory.objects.values()) == before
 
@@ -269,16 +312,17 @@ def test_a_thousand_take_as_many_statements_as_three_and_one_entry(alice, django
     taken = []
     for ids in (few, many):
         counts = []
-        for name in ("follow", "extend", "end", "keep", "change kind"):
+        for name in ("follow", "extend", "end", "keep", "change kind", "take back"):
             with django_assert_num_queries(100, exact=False) as counted:
                 assert BULK[name](alice, ids) == len(ids)
             counts.append(len(counted))
         taken.append(counts)
 
-    assert taken[0] == taken[1]
+    assert taken[0][:-1] == taken[1][:-1]
+    assert taken[1][-1] - taken[0][-1] == 1_000 // lifetimes.BATCH - 1
     noted = Entry.objects.filter(rows=1_000).order_by("recorded_at", "id")
-    assert list(noted.values_list("verb", flat=True)) == ["lifetime"] * 4 + ["edited"]
-    assert MemoryVersion.objects.filter(version=2).count() == 1_003
+    assert list(noted.values_list("verb", flat=True)) == ["lifetime"] * 4 + ["edited"] * 2
+    assert MemoryVersion.objects.filter(version=3).count() == 1_003
 
 
 def test_one_is_noted_as_itself(alice):

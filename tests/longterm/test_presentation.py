@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.utils import timezone
 
-from memoryapp.longterm.presentation import expires_text
+from memoryapp.longterm.presentation import detail_text, expires_text
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 
@@ -36,3 +36,19 @@ def test_a_lifetime_is_said_in_every_zone(zone, fades_at, text):
 def test_the_end_is_a_date_and_near_it_a_part_of_the_day(fades_at, text):
     with timezone.override("UTC"):
         assert expires_text(fades_at, now=NOW) == text
+
+
+@pytest.mark.parametrize(
+    ("detail", "text"),
+    [
+        ("", ""),
+        ("starts again", "starts again"),
+        ("event", "Events and plans"),
+        ("never remember event", "never remember Events and plans"),
+        ("remember event again", "remember Events and plans again"),
+        ("of the kind event", "of the kind Events and plans"),
+        ("of the kind gone", "of the kind gone"),
+    ],
+)
+def test_what_the_log_says_names_a_kind_by_its_label(detail, text):
+    assert detail_text(detail, {"event": "Events and plans"}) == text

@@ -4,8 +4,8 @@ import pytest
 
 from memoryapp.activity.models import Entry
 from memoryapp.errors import InvalidInputError
+from memoryapp.longterm import lifetimes, refusals, withdrawal
 from memoryapp.longterm import operations as longterm
-from memoryapp.longterm import refusals, withdrawal
 from memoryapp.longterm.models import KindRefusal, Memory
 from memoryapp.longterm.operations import KindRefusedError, SavingPausedError
 from memoryapp.policies.reconciliation import Outcome
@@ -132,3 +132,13 @@ def test_by_hand_what_is_kept_of_a_refused_kind_is_corrected_and_nothing_is_move
         longterm.edit(alice.id, other.id, version=1, now=NOW, kind="event")
 
     assert sorted(live(alice)) == ["I like figs", "I moved away"]
+
+
+def test_many_at_once_are_moved_to_no_refused_kind_either(alice):
+    figs = remember(alice, "I like figs", kind="preference").memory
+    refusals.refuse(alice.id, "event")
+
+    with pytest.raises(KindRefusedError, match="Memory page"):
+        lifetimes.change_kind(alice.id, [figs.id], kind="event", now=NOW)
+
+    assert Memory.objects.get(id=figs.id).kind.slug == "preference"

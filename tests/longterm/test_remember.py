@@ -2,6 +2,7 @@
 
 import pytest
 from django.db.models import ProtectedError
+from django.utils import translation
 
 from memoryapp.errors import InvalidInputError
 from memoryapp.longterm import operations as longterm
@@ -223,3 +224,10 @@ def test_a_kind_used_by_memories_cannot_be_deleted(alice):
 
     with pytest.raises(ProtectedError):
         Kind.objects.get(slug="event").delete()
+
+
+def test_what_is_written_down_is_in_one_language_whoever_remembers(alice):
+    with translation.override("de"):
+        memory = remember(alice, "I like figs").memory
+
+    assert queries.versions(memory)[0].reason == "first said, through a program"

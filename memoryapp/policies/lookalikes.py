@@ -1,0 +1,91 @@
+"""Words in a text, in whatever characters they are written: "café" in one character less or more, in wide letters, with
+a soft hyphen in it. Pure.
+
+Two texts look alike when they are equal without case, compatibility forms and characters that show nothing: NFKC and
+case folding (Unicode, chapters 3.11 and 3.13), and the property Default_Ignorable_Code_Point.
+"""
+
+import re
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Iterator
+from itertools import accumulate
+from typing import Final
+
+# DerivedCoreProperties.txt of Unicode 14 and later: soft hyphens, zero widths, directions, fillers, selectors, tags.
+_UNSEEN: Final = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
+    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+
+
+class Sought:
+    """Words to be found wherever they seem to stand, whatever their case and the blanks between them."""
+
+    def __init__(self, words: str) -> None:
+        parts = _folded(words).split()
+        self._pattern = re.compile(r"\s+".join(map(re.escape, parts))) if parts else None
+
+    def __bool__(self) -> bool:
+        """Whether there is anything to be seen in them."""
+        return self._pattern is not None
+
+    def is_in(self, text: str) -> bool:
+        return self._pattern is not None and self._pattern.search(_folded(text)) is not None
+
+    def found_in(self, text: str) -> list[str]:
+        """The words as they stand in the text, each time."""
+        return [text[begin:end] for begin, end in self._places(text)]
+
+    def replaced(self, text: str, mark: str) -> str:
+        """The text with ``mark`` in place of the words; the rest of it is as it was."""
+        parts, at = [], 0
+        for begin, end in self._places(text):
+            parts += [text[at:begin], mark]
+            at = end
+        return "".join([*parts, text[at:]])
+
+    def _places(self, text: str) -> Iterator[tuple[int, int]]:
+        """Where they stand, in order and apart: of a character that is more than one of theirs, all is taken."""
+        if self._pattern is None or not self.is_in(text):
+            return
+        units = list(_units(text))
+        folded = [_folded(unit) for unit in units]
+        # Where each unit begins, in the text and when folded.
+        begins = [0, *accumulate(map(len, units))]
+        folded_begins = [0, *accumulate(map(len, folded))]
+        taken = 0
+        for match in self._pattern.finditer("".join(folded)):
+            first = bisect_right(folded_begins, match.start()) - 1
+            last = bisect_right(folded_begins, match.end() - 1) - 1
+            begin, end = max(begins[first], taken), begins[last + 1]
+            if begin < end:
+                yield begin, end
+                taken = end
+
+
+def _folded(text: str) -> str:
+    if text.isascii():
+        return text.lower()
+    seen = unicodedata.normalize("NFKC", _UNSEEN.sub("", text))
+    return unicodedata.normalize("NFKC", seen.casefold())
+
+
+def _units(text: str) -> Iterator[str]:
+    """The text in parts that fold by themselves: a character with the marks and the unseen ones that follow it."""
+    begin = 0
+    for place, char in enumerate(text):
+        if place > begin and not _goes_on(char):
+            yield text[begin:place]
+            begin = place
+    if begin < len(text):
+        yield text[begin:]
+
+
+def _goes_on(char: str) -> bool:
+    """Whether it belongs to the character before it: it may become one with it."""
+    if char.isascii():
+        return False
+    first = unicodedata.normalize("NFKD", char)[0]
+    is_part_of_syllable = "\u1160" <= first <= "\u11ff"  # a vowel or an ending of Hangul
+    return is_part_of_syllable or unicodedata.category(first).startswith("M") or bool(_UNSEEN.match(char))
