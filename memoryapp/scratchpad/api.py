@@ -4,6 +4,7 @@ from typing import Annotated, Any
 from uuid import UUID
 
 from django.http import HttpRequest
+from django.utils.translation import gettext
 from ninja import Router, Schema, Status
 from pydantic import Field
 
@@ -87,7 +88,7 @@ def _run(request: HttpRequest, turn_id: UUID) -> Run:
     run = queries.run_of_turn(caller_id(request), turn_id)
     if run is None:
         raise NotFoundError(
-            "There is no scratchpad for this turn: it has not started, or its record was dropped."
+            gettext("There is no scratchpad for this turn: it has not started, or its record was dropped.")
         )
     return run
 

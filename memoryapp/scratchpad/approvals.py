@@ -11,6 +11,7 @@ from django.db import transaction
 from django.db.models import DateTimeField, ExpressionWrapper
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
+from django.utils.translation import gettext
 
 from memoryapp.conf import get_conf
 from memoryapp.errors import MemoryAppError, NotFoundError
@@ -125,9 +126,11 @@ def decide(
     """
     approval = queries.approvals(user_id, [turn_id]).filter(tool_use_id=tool_use_id).first()
     if approval is None:
-        raise NotFoundError("There is no such question.")
+        raise NotFoundError(gettext("There is no such question."))
     if nonce is not None and not secrets.compare_digest(nonce.encode(), approval.nonce.encode()):
-        raise ApprovalChangedError("This is not the call that waits for your word. Look at it again.")
+        raise ApprovalChangedError(
+            gettext("This is not the call that waits for your word. Look at it again.")
+        )
     with transaction.atomic(durable=True):
         at_work = Run.objects.filter(
             id=approval.run_id, status=Run.Status.RUNNING, turn__status__in=("running", "waiting")
@@ -143,7 +146,9 @@ def decide(
             decided_at=Now(),
         )
         if not decided:
-            raise ApprovalClosedError("This was decided already, it waited for too long, or it was stopped.")
+            raise ApprovalClosedError(
+                gettext("This was decided already, it waited for too long, or it was stopped.")
+            )
         if approve and always:
             Grant.objects.get_or_create(
                 user_id=user_id,

@@ -6,12 +6,14 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Max
 from django.db.models.functions import Now
+from django.utils.formats import number_format
+from django.utils.translation import gettext
 
 from memoryapp.activity import operations as activity
 from memoryapp.activity.models import Tier, Verb
 from memoryapp.errors import InvalidInputError, MemoryAppError, NotFoundError
 from memoryapp.policies.flags import storable
-from memoryapp.policies.secrets import find_secret
+from memoryapp.policies.secrets import SecretRefusedError, find_secret
 from memoryapp.scratchpad import pad as pads
 from memoryapp.scratchpad import queries
 from memoryapp.scratchpad.models import PadEdit, Run
@@ -41,12 +43,6 @@ class PadChangedError(MemoryAppError):
         return now if isinstance(now, str) else None
 
 
-class SecretRefusedError(InvalidInputError):
-    """The words hold a secret; ``details["found"]`` says which sort, never the text."""
-
-    code = "secret_refused"
-
-
 def edit(user_id: UUID, run_id: UUID, change: Edit, *, seen: str | None = None) -> PadEdit:
     """Keep what a person does to the pad, for the worker of the run. ``seen``: the value of the fact as it was shown.
 
@@ -62,9 +58,8 @@ def edit(user_id: UUID, run_id: UUID, change: Edit, *, seen: str | None = None) 
         _require_unchanged(with_edits(run, waiting), change, seen)
         last: int = PadEdit.objects.filter(run=run).aggregate(last=Max("number"))["last"] or 0
         if last >= EDITS_MAX:
-            raise InvalidInputError(
-                f"A run takes up to {EDITS_MAX} edits. Stop it and say the rest in the chat."
-            )
+            message = gettext("A run takes up to {most} edits. Stop it and say the rest in the chat.")
+            raise InvalidInputError(message.format(most=EDITS_MAX))
         kept = PadEdit.objects.create(
             user_id=user_id,
             run=run,
@@ -101,49 +96,64 @@ def with_edits(run: Run, waiting: Sequence[PadEdit]) -> Pad:
 
 def _at_work(user_id: UUID, run_id: UUID) -> Run:
     """Locked, so that it neither ends nor takes another edit meanwhile."""
-    of_person = Run.objects.filter(
-        user_id=user_id, id=run_id, turn__conversation__deleted_at=None, turn__deleted_at=None
-    )
-    run = of_person.select_for_update(of=("self",), no_key=True).first()
+    found = queries.on_record(user_id).filter(id=run_id)
+    run = found.select_for_update(of=("self",), no_key=True).first()
     if run is None:
-        raise NotFoundError("There is no such run, or its record has been dropped.")
+        raise NotFoundError(gettext("There is no such run, or its record has been dropped."))
     if run.status != Run.Status.RUNNING:
-        raise RunEndedError("This run has ended: nothing goes on with its scratchpad. Say it in the chat.")
+        raise RunEndedError(
+            gettext("This run has ended: nothing goes on with its scratchpad. Say it in the chat.")
+        )
     return run
 
 
 def _require_unchanged(pad: Pad, change: Edit, seen: str | None) -> None:
     now = pads.entry(pad, change)
     if now is None:
-        raise PadChangedError("This is not on the scratchpad any more: the run went on meanwhile.", now=None)
+        raise PadChangedError(
+            gettext("This is not on the scratchpad any more: the run went on meanwhile."), now=None
+        )
     if change.op == Op.CORRECT_FACT and seen is not None and now != seen:
-        raise PadChangedError("The run found something newer meanwhile.", now=now)
+        raise PadChangedError(gettext("The run found something newer meanwhile."), now=now)
     if change.op == Op.ADD_FACT and any(fact.key == change.target for fact in pad.facts):
-        raise InvalidInputError("The scratchpad has a fact of this name already. Correct that one.")
+        raise InvalidInputError(gettext("The scratchpad has a fact of this name already. Correct that one."))
 
 
 def _checked(change: Edit) -> Edit:
     """The words as they are kept: one line of what can be seen, and no secret."""
     if change.op not in WORDED:
         return Edit(change.op, change.target)
-    text = _line(change.text, VALUE_MAX_CHARS, "the words")
+    text = _line(
+        change.text,
+        VALUE_MAX_CHARS,
+        empty=gettext("Write something: the words must not be empty."),
+        too_long=gettext("At most {most} characters for the words; this has {n}."),
+    )
     target = change.target
     if change.op == Op.ADD_TODO:
         target = ""
     elif change.op == Op.ADD_FACT:
-        target = _line(change.target, KEY_MAX_CHARS, "the name of the fact")
+        target = _line(
+            change.target,
+            KEY_MAX_CHARS,
+            empty=gettext("Write something: the name of the fact must not be empty."),
+            too_long=gettext("At most {most} characters for the name of the fact; this has {n}."),
+        )
     found = find_secret(text) or find_secret(f"{target}: {text}")
     if found:
-        raise SecretRefusedError(f"That looks like {found}. Secrets are not kept in memory.", found=found)
+        message = gettext("That looks like {found}. Secrets are not kept in memory.")
+        raise SecretRefusedError(message.format(found=gettext(found)), found=found)
     return Edit(change.op, target, text)
 
 
-def _line(text: str, max_chars: int, what: str) -> str:
+def _line(text: str, max_chars: int, *, empty: str, too_long: str) -> str:
+    """``empty``, ``too_long``: what to say then."""
     line = " ".join(storable(text).split())
     if not line:
-        raise InvalidInputError(f"Write something: {what} must not be empty.")
+        raise InvalidInputError(empty)
     if len(line) > max_chars:
-        raise InvalidInputError(f"At most {max_chars} characters for {what}; this has {len(line):,}.")
+        count = number_format(len(line), force_grouping=True)
+        raise InvalidInputError(too_long.format(most=max_chars, n=count))
     return line
 
 

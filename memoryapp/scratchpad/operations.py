@@ -10,6 +10,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Exists, F, Max, OuterRef, QuerySet
 from django.db.models.functions import Now
+from django.utils.translation import gettext
 
 from memoryapp.accounts.models import User
 from memoryapp.errors import MemoryAppError
@@ -223,7 +224,7 @@ def go_on(run: Run, *, attempt: int, limits: Limits) -> None:
     """
     with transaction.atomic(durable=True):
         if not Run.objects.select_for_update().filter(id=run.id, attempt__lte=attempt).exists():
-            raise FencedOffError("This is being answered again already.")
+            raise FencedOffError(gettext("This is being answered again already."))
         last_step = Step.objects.filter(run=run).aggregate(last=Max("number"))["last"]
         if last_step is None:
             _start_over(run, epoch=_memory_epoch(run.user_id))

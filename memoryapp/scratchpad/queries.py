@@ -12,11 +12,15 @@ from memoryapp.errors import NotFoundError
 from memoryapp.policies.verbatim import Wanted
 from memoryapp.scratchpad.models import Approval, Checkpoint, Grant, PadEdit, Run, Step
 
-MANY_TEXTS = (
-    40  # are looked for here and not by the database: a pattern of each, for each row, would take minutes
-)
+# More are looked for here and not by the database: a pattern of each, for each row, would take minutes.
+MANY_TEXTS = 40
 PATTERNS_AT_ONCE = 20  # one reading finds any of them, but a pattern without end cannot be compiled
 _BLANKS = r"(?:\s|\\+[nrtvf]|\\+u00(?:0[9a-d]|20|a0))+"
+
+
+def on_record(user_id: UUID) -> QuerySet[Run]:
+    """Without those of turns and conversations that are deleted, while that can be undone."""
+    return Run.objects.filter(user_id=user_id, turn__conversation__deleted_at=None, turn__deleted_at=None)
 
 
 def runs(user_id: UUID) -> QuerySet[Run]:
@@ -24,7 +28,7 @@ def runs(user_id: UUID) -> QuerySet[Run]:
     # Counted for the rows that are shown, not over all of them before they are cut.
     counted = Step.objects.filter(run=OuterRef("pk")).order_by().values("run").annotate(n=Count("id"))
     return (
-        Run.objects.filter(user_id=user_id, turn__conversation__deleted_at=None, turn__deleted_at=None)
+        on_record(user_id)
         .select_related("turn__conversation")
         .annotate(step_count=Coalesce(Subquery(counted.values("n"), output_field=IntegerField()), 0))
         .order_by("-started_at", "-id")
@@ -32,16 +36,12 @@ def runs(user_id: UUID) -> QuerySet[Run]:
 
 
 def run_of_turn(user_id: UUID, turn_id: UUID) -> Run | None:
-    of_turn = Run.objects.filter(
-        user_id=user_id, turn_id=turn_id, turn__conversation__deleted_at=None, turn__deleted_at=None
-    )
-    return of_turn.first()
+    return on_record(user_id).filter(turn_id=turn_id).first()
 
 
 def recorded(user_id: UUID, ids: Iterable[UUID]) -> set[UUID]:
     """Those of these runs whose record is still there."""
-    rows = Run.objects.filter(user_id=user_id, id__in=list(ids), turn__conversation__deleted_at=None)
-    return set(rows.values_list("id", flat=True))
+    return set(on_record(user_id).filter(id__in=list(ids)).values_list("id", flat=True))
 
 
 def counts_of_people(user_ids: Collection[UUID]) -> dict[UUID, int]:
@@ -192,9 +192,7 @@ def holding(texts: Iterable[str], *columns: str) -> Q:
 
 
 def count(user_id: UUID) -> int:
-    return Run.objects.filter(
-        user_id=user_id, turn__conversation__deleted_at=None, turn__deleted_at=None
-    ).count()
+    return on_record(user_id).count()
 
 
 def _pattern(text: str) -> str:

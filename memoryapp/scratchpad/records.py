@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 
 from memoryapp.activity import operations as activity
 from memoryapp.activity.models import Tier, Verb
-from memoryapp.scratchpad import listing
+from memoryapp.scratchpad import listing, queries
 from memoryapp.scratchpad.models import Run
 
 MORE_DAYS = 7
@@ -96,10 +96,7 @@ def _set(run: Run, keeping: Keeping, *, rule_days: int | None, now: datetime) ->
 
 
 def _of_person(user_id: UUID, run_ids: Collection[UUID]) -> QuerySet[Run]:
-    rows = Run.objects.filter(
-        user_id=user_id, id__in=run_ids, turn__conversation__deleted_at=None, turn__deleted_at=None
-    )
-    return rows.order_by("id")  # of two at once, each locks in this order
+    return queries.on_record(user_id).filter(id__in=run_ids).order_by("id")  # of two at once, each locks so
 
 
 def _unkept(runs: QuerySet[Run]) -> QuerySet[Run]:

@@ -10,6 +10,7 @@ from uuid import UUID
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery, TextField
 from django.db.models.functions import Cast, JSONObject, Left, Length
+from django.utils.translation import gettext
 
 from memoryapp.errors import NotFoundError
 from memoryapp.scratchpad import pad as pads
@@ -89,7 +90,7 @@ def recorded_run(user_id: UUID, run_id: UUID) -> Run:
         .first()
     )
     if run is None:
-        raise NotFoundError("There is no such run, or its record has been dropped.")
+        raise NotFoundError(gettext("There is no such run, or its record has been dropped."))
     return run
 
 

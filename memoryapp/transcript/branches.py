@@ -10,6 +10,7 @@ from uuid import UUID
 
 from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
+from django.utils.translation import gettext
 
 from memoryapp.accounts.models import User
 from memoryapp.errors import NotFoundError
@@ -105,19 +106,19 @@ def hold(user_id: UUID, conversation_id: UUID) -> None:
         user_id=user_id, id=conversation_id, deleted_at=None
     )
     if not held:
-        raise NotFoundError("There is no such conversation.")
+        raise NotFoundError(gettext("There is no such conversation."))
 
 
 def require_quiet(conversation_id: UUID) -> None:
     if Turn.objects.filter(conversation_id=conversation_id, status__in=Turn.LIVE).exists():
-        raise ReplyInProgressError("Wait until the reply is finished, or stop it first.")
+        raise ReplyInProgressError(gettext("Wait until the reply is finished, or stop it first."))
 
 
 def cut(user_id: UUID, turn_id: UUID) -> None:
     """The shown branch ends before this turn."""
     turn = Turn.objects.get(user_id=user_id, id=turn_id)
     if not turn.is_current:
-        raise NotShownError("This message is not on the shown branch. Show its branch first.")
+        raise NotShownError(gettext("This message is not on the shown branch. Show its branch first."))
     Turn.everything.filter(
         user_id=user_id, conversation_id=turn.conversation_id, is_current=True, seq__gte=turn.seq
     ).update(is_current=False, left_at=Now())

@@ -13,6 +13,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import DateTimeField, Exists, ExpressionWrapper, F, OuterRef, Q, QuerySet
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
+from django.utils.translation import gettext
 
 from memoryapp.accounts.models import User
 from memoryapp.conf import get_conf
@@ -21,7 +22,7 @@ from memoryapp.llm.base import Usage
 from memoryapp.llm.tokens import estimate_text
 from memoryapp.nudges import RUN_TURN, nudge
 from memoryapp.policies.trust import Origin
-from memoryapp.transcript import queries
+from memoryapp.transcript import queries, queue
 from memoryapp.transcript.keys import keep_key
 from memoryapp.transcript.models import Message, Turn
 
@@ -216,14 +217,14 @@ def end_wait(user_id: UUID, turn_id: UUID, *, reasons: Collection[Turn.WaitReaso
             status=Turn.Status.QUEUED, lease_until=lease_end(), **NOT_WAITING
         )
         if not woken:
-            raise TurnNotWaitingError("This message does not wait for that.")
+            raise TurnNotWaitingError(gettext("This message does not wait for that."))
         nudge(RUN_TURN, turn_id)
     return queries.get_turn(user_id, turn_id)
 
 
 def wake_overdue() -> int:
     """Nudge again what should have been claimed by now; returns how many turns."""
-    overdue = queries.overdue_in_queue()
+    overdue = queue.overdue()
     idle = Turn.objects.filter(id__in=overdue, status__in=Turn.IDLE)
     with transaction.atomic(durable=True):
         # What somebody else holds at this moment is being seen to, or its turn to come: nothing waits for it.
@@ -284,7 +285,7 @@ def request_stop(
 
 
 def nudge_next(conversation_id: UUID) -> None:
-    following = queries.next_queued(conversation_id)
+    following = queue.next_queued(conversation_id)
     if following:
         nudge(RUN_TURN, following)
 

@@ -5,8 +5,19 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
-from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models import (
+    DateTimeField,
+    Exists,
+    ExpressionWrapper,
+    F,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+)
+from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
+from django.utils.translation import gettext
 from uuid6 import uuid7
 
 from memoryapp.accounts.models import User
@@ -20,7 +31,7 @@ from memoryapp.tuning import queries as tuning
 
 COPIED_TURN = (
     "status", "model", "error_code", "error_message", "input_tokens", "output_tokens", "cache_read_tokens",
-    "cache_creation_tokens", "next_prompt_tokens", "started_at", "finished_at",
+    "cache_creation_tokens", "next_prompt_tokens", "started_at", "finished_at", "taint",
 )  # fmt: skip
 SWITCH_NAMES = {"use_memory": "use memory", "save_memory": "save to memory"}
 DELETION_TRIES = 10
@@ -94,17 +105,16 @@ def change_conversation(
         changes["title"] = clean_title(title)
         changes["title_source"] = Conversation.TitleSource.USER
         if not changes["title"]:
-            raise InvalidInputError("Give the conversation a name, or cancel.")
+            raise InvalidInputError(gettext("Give the conversation a name, or cancel."))
     with transaction.atomic(durable=True):
         as_it_is = queries.get_conversation(user_id, conversation_id)
         if save_memory and as_it_is.is_temporary:
             raise _temporary_saves_nothing()
-        if (
-            save_memory and not as_it_is.save_memory
-        ):  # what was said while nothing was to be saved stays unlearned
+        if save_memory and not as_it_is.save_memory:
+            # What was said while nothing was to be saved stays unlearned.
             sources.pass_over(user_id, conversation_id=conversation_id)
         if changes and not _kept(user_id, conversation_id).update(**changes):
-            raise NotFoundError("There is no such conversation.")
+            raise NotFoundError(gettext("There is no such conversation."))
         for switch in ("use_memory", "save_memory"):
             if switch in changes and changes[switch] != getattr(as_it_is, switch):
                 detail = f"{SWITCH_NAMES[switch]} {'on' if changes[switch] else 'off'}"
@@ -144,7 +154,7 @@ def delete_conversation(user_id: UUID, conversation_id: UUID) -> None:
     if _delete_temporary(user_id, conversation_id) or delete_conversations(user_id, [conversation_id]):
         return
     if not queries.is_restorable(user_id, conversation_id):
-        raise NotFoundError("There is no such conversation.")
+        raise NotFoundError(gettext("There is no such conversation."))
 
 
 def _delete_temporary(user_id: UUID, conversation_id: UUID) -> bool:
@@ -173,7 +183,7 @@ def delete_conversations(user_id: UUID, conversation_ids: Collection[UUID]) -> l
     """Take these away, as ``delete_conversation`` does one; which of them were still there."""
     with transaction.atomic(durable=True):
         deleted = _locked(_listed(user_id, conversation_ids))
-        Conversation.objects.filter(id__in=deleted).update(deleted_at=Now())
+        Conversation.objects.filter(id__in=deleted).update(deleted_at=Now(), undo_until=_end_of_undo())
         live = Turn.objects.filter(conversation__in=deleted, status__in=Turn.LIVE)
         live.filter(stop_requested_at=None).update(stop_requested_at=Now())
         # Counts as an attempt, as in ``request_stop``.
@@ -187,7 +197,7 @@ def delete_conversations(user_id: UUID, conversation_ids: Collection[UUID]) -> l
 def restore_conversation(user_id: UUID, conversation_id: UUID) -> Conversation:
     """Undo a deletion. Raises ``NotFoundError`` when it is gone for good."""
     if not restore_conversations(user_id, [conversation_id]):
-        raise NotFoundError("This chat is gone for good.")
+        raise NotFoundError(gettext("This chat is gone for good."))
     return queries.get_conversation(user_id, conversation_id)
 
 
@@ -195,18 +205,17 @@ def restore_conversations(user_id: UUID, conversation_ids: Collection[UUID]) -> 
     """Undo the deletion of these; which of them could be brought back."""
     with transaction.atomic(durable=True):
         restored = _locked(queries.deleted_conversations(user_id).filter(id__in=conversation_ids))
-        Conversation.objects.filter(id__in=restored).update(deleted_at=None)
+        Conversation.objects.filter(id__in=restored).update(deleted_at=None, undo_until=None)
         _note(user_id, Verb.RESTORED, restored)
     return restored
 
 
 def delete_for_good() -> int:
     """Rows of conversations whose time to be brought back is over, and of temporary ones left open too long."""
-    conf = tuning.conf()
     answering = Turn.objects.filter(conversation=OuterRef("pk"), status__in=Turn.LIVE)
     over = Conversation.objects.filter(
-        Q(deleted_at__lte=Now() - timedelta(minutes=conf.deleted_conversation_minutes))
-        | Q(is_temporary=True, updated_at__lte=Now() - timedelta(hours=conf.temporary_hours))
+        Q(undo_until__lte=Now())
+        | Q(is_temporary=True, updated_at__lte=Now() - timedelta(hours=tuning.conf().temporary_hours))
     ).exclude(Exists(answering))
     with transaction.atomic(durable=True):
         # Locked, so that nobody brings one back or writes in it between the look and the deletion.
@@ -241,7 +250,7 @@ def _fork(user: User, turn: Turn, *, idempotency_key: str, digest: str, now: dat
         original = Conversation.objects.select_for_update().get(id=turn.conversation_id)
         path = tree.path_to(turn)
         if Turn.objects.filter(id__in=path, status__in=Turn.LIVE).exists():
-            raise ReplyInProgressError("Wait until the reply is finished, or stop it first.")
+            raise ReplyInProgressError(gettext("Wait until the reply is finished, or stop it first."))
         copy = Conversation.objects.create(
             user=user,
             title=clean_title(f"{original.title[:190]} (copy)"),
@@ -289,19 +298,7 @@ def _copy_turns(copy: Conversation, path: list[UUID]) -> dict[UUID, Turn]:
 
 
 def _copy_messages(copies: dict[UUID, Turn]) -> None:
-    originals = Message.objects.filter(turn_id__in=copies, turn__deleted_at=None).only(
-        *(
-            "turn_id",
-            "user_id",
-            "role",
-            "text",
-            "tokens",
-            "extracted_at",
-            "created_at",
-            "change",
-            "changed_at",
-        )
-    )
+    originals = Message.objects.filter(turn_id__in=copies, turn__deleted_at=None).defer("search_vector")
     made = Message.objects.bulk_create(
         (
             Message(
@@ -309,6 +306,7 @@ def _copy_messages(copies: dict[UUID, Turn]) -> None:
                 turn=copies[m.turn_id],
                 role=m.role,
                 text=m.text,
+                speaker=m.speaker,
                 tokens=m.tokens,
                 extracted_at=m.extracted_at,
                 change=m.change,
@@ -375,7 +373,12 @@ def _kept(user_id: UUID, conversation_id: UUID) -> QuerySet[Conversation]:
     return Conversation.objects.filter(user_id=user_id, id=conversation_id, deleted_at=None)
 
 
+def _end_of_undo() -> "ExpressionWrapper[CombinedExpression]":
+    minutes = tuning.conf().deleted_conversation_minutes
+    return ExpressionWrapper(Now() + timedelta(minutes=minutes), output_field=DateTimeField())
+
+
 def _temporary_saves_nothing() -> TemporarySavesNothingError:
     return TemporarySavesNothingError(
-        "A temporary chat saves nothing. Start an ordinary chat for what should be remembered."
+        gettext("A temporary chat saves nothing. Start an ordinary chat for what should be remembered.")
     )

@@ -5,15 +5,16 @@ A turn that others follow keeps its place: later turns keep their numbers and th
 earlier. The other versions of a deleted message go with it, and what followed those.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import groupby
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import F, Func, Q, UUIDField, Value
+from django.db.models import F, Func, Q, QuerySet, UUIDField, Value
 from django.db.models.functions import Now
+from django.utils.translation import gettext
 from uuid6 import uuid7
 
 from memoryapp.accounts import operations as accounts
@@ -49,7 +50,7 @@ def delete_turns(user_id: UUID, turn_id: UUID, *, following: bool, now: datetime
         _hold(user_id, turn.conversation_id)
         turn = queries.get_turn(user_id, turn_id)
         if not turn.is_current:
-            raise NotShownError("This message is not on the shown branch. Show its branch first.")
+            raise NotShownError(gettext("This message is not on the shown branch. Show its branch first."))
         shown = Turn.objects.filter(conversation=turn.conversation_id, is_current=True)
         taken = shown.filter(seq__gte=turn.seq).count() if following else 1
         deletion_id = uuid7()
@@ -77,13 +78,13 @@ def undo_deletion(user_id: UUID, deletion_id: UUID) -> Conversation:
     )
     first = rows.order_by("seq", *queries.LAST_SHOWN).first()
     if first is None:
-        raise NotFoundError("These messages are gone for good.")
+        raise NotFoundError(gettext("These messages are gone for good."))
     with transaction.atomic(durable=True):
         _hold(user_id, first.conversation_id)
         roots = rows.filter(seq=first.seq).order_by(*queries.LAST_SHOWN)
         root = roots.last()
         if root is None:
-            raise NotFoundError("These messages are gone for good.")
+            raise NotFoundError(gettext("These messages are gone for good."))
         exchanges = rows.values("seq").distinct().count()
         rows.update(deleted_at=None, deletion_id=None, undo_until=None)
         _show_again(root)
@@ -95,8 +96,7 @@ def undo_deletion(user_id: UUID, deletion_id: UUID) -> Conversation:
 
 def delete_turns_for_good() -> int:
     """Those that can no longer be brought back, with all that hangs on them; how many."""
-    due = Turn.everything.filter(deletion_id__isnull=False, undo_until__lte=Now())
-    found = due.order_by("conversation_id", "id").values_list("conversation_id", "id")[:SWEPT_AT_ONCE]
+    found = _due().order_by("conversation_id", "id").values_list("conversation_id", "id")[:SWEPT_AT_ONCE]
     by_conversation = groupby(list(found), key=lambda row: row[0])
     return sum(
         _finish(conversation_id, [id_ for _, id_ in rows]) for conversation_id, rows in by_conversation
@@ -195,20 +195,19 @@ def _finish(conversation_id: UUID, turn_ids: Collection[UUID]) -> int:
         if held is None:
             return 0  # somebody is at it, or it is gone: the next sweep sees
         # What was brought back meanwhile stays.
-        due = list(Turn.everything.filter(id__in=turn_ids, deletion_id__isnull=False).order_by("-seq", "id"))
-        parents = tree.parents_of_all(held.user_id, held.id)
+        due = list(_due().filter(id__in=turn_ids).order_by("-seq", "id"))
+        parents = tree.parents_without(held.user_id, held.id, [turn.id for turn in due])
         deletions = list({turn.deletion_id for turn in due})
         Summary.objects.filter(user_id=held.user_id, deletion_ids__overlap=deletions).delete()
-        _delete_rows(turn for turn in due if turn.id not in parents)
+        Turn.everything.filter(id__in=[turn.id for turn in due if turn.id not in parents]).delete()
         for turn in due:
             if turn.id in parents:
                 _leave_a_place(turn)
     return len(due)
 
 
-def _delete_rows(turns: Iterable[Turn]) -> None:
-    for turn in turns:
-        Turn.everything.filter(id=turn.id).delete()
+def _due() -> QuerySet[Turn]:
+    return Turn.everything.filter(deletion_id__isnull=False, undo_until__lte=Now())
 
 
 def _leave_a_place(turn: Turn) -> None:

@@ -38,6 +38,8 @@ class Conversation(models.Model):
     archived_at = models.DateTimeField(null=True, blank=True)
     # Gone for everyone from now on; its owner can bring it back until the sweep deletes it for good.
     deleted_at = models.DateTimeField(null=True, blank=True)
+    # As they were told: a change of the setting meanwhile does not move it.
+    undo_until = models.DateTimeField(null=True, blank=True)
     forked_from = models.ForeignKey(
         "self", on_delete=models.SET_NULL, null=True, blank=True, related_name="forks"
     )
@@ -52,7 +54,7 @@ class Conversation(models.Model):
             models.Index(fields=["user", "-updated_at", "-id"], name="conversation_list"),
             # The sweep: few rows, whatever the table's size.
             models.Index(
-                fields=["deleted_at"], condition=Q(deleted_at__isnull=False), name="conversation_deleted"
+                fields=["undo_until"], condition=Q(undo_until__isnull=False), name="conversation_deleted"
             ),
             models.Index(
                 fields=["updated_at"], condition=Q(is_temporary=True), name="conversation_temporary"

@@ -9,6 +9,8 @@ from uuid import UUID
 
 from django.db import IntegrityError, transaction
 from django.db.models import F
+from django.utils.formats import number_format
+from django.utils.translation import gettext, ngettext
 from uuid6 import uuid7
 
 from memoryapp.accounts.models import User
@@ -16,6 +18,7 @@ from memoryapp.conf import get_conf
 from memoryapp.errors import InvalidInputError, MemoryAppError, NotFoundError
 from memoryapp.llm.tokens import estimate_text
 from memoryapp.nudges import RUN_TURN, nudge
+from memoryapp.policies.secrets import SecretRefusedError, find_secret
 from memoryapp.transcript import queries
 from memoryapp.transcript.claims import lease_end
 from memoryapp.transcript.keys import keep_key
@@ -169,11 +172,11 @@ def record_turn(
 def require_retryable(turn: Turn) -> None:
     """Raises ``TurnNotRetryableError`` for a turn that ``retry_turn`` would refuse as things stand."""
     if turn.status in Turn.LIVE:
-        raise TurnNotRetryableError("This message is being answered already.")
+        raise TurnNotRetryableError(gettext("This message is being answered already."))
     if turn.status not in Turn.RETRYABLE:
-        raise TurnNotRetryableError("This message has been answered already.")
+        raise TurnNotRetryableError(gettext("This message has been answered already."))
     if not turn.is_current or turn.seq != turn.conversation.last_seq:
-        raise TurnNotRetryableError("Only the last message can be answered again.")
+        raise TurnNotRetryableError(gettext("Only the last message can be answered again."))
 
 
 def retry_turn(user_id: UUID, turn_id: UUID) -> Turn:
@@ -187,7 +190,7 @@ def retry_turn(user_id: UUID, turn_id: UUID) -> Turn:
         # Everything else that could change an ended turn waits for this row: another retry, an edit, a message.
         held = Conversation.objects.select_for_update().filter(id=conversation_id, deleted_at=None)
         if not held:
-            raise NotFoundError("There is no such turn.")
+            raise NotFoundError(gettext("There is no such turn."))
         turn = queries.get_turn(user_id, turn_id)
         require_retryable(turn)
         Turn.objects.filter(id=turn_id).update(
@@ -210,20 +213,29 @@ def clean_message(text: str) -> str:
     """The text as it is kept: newlines as LF, outer blank lines gone. Refuses what cannot be kept whole."""
     text = text.replace("\r\n", "\n").replace("\r", "\n").strip()
     if not is_visible(text):
-        raise EmptyMessageError("Write a message first.")
+        raise EmptyMessageError(gettext("Write a message first."))
     if "\x00" in text or any("\ud800" <= char <= "\udfff" for char in text):
         raise MalformedTextError(
-            "The message holds characters that are not text (NUL or half of a character pair). "
-            "Remove them and send again."
+            gettext(
+                "The message holds characters that are not text (NUL or half of a character pair). "
+                "Remove them and send again."
+            )
         )
     limit = get_conf().message_max_chars
     if len(text) > limit:
+        message = gettext("The message is {n} characters long; the limit is {limit}. Send it in parts.")
         raise MessageTooLongError(
-            f"The message is {len(text):,} characters long; the limit is {limit:,}. Send it in parts.",
-            chars=len(text),
-            limit_chars=limit,
+            message.format(n=grouped(len(text)), limit=grouped(limit)), chars=len(text), limit_chars=limit
         )
     return text
+
+
+def refuse_secret(text: str) -> None:
+    """Raises ``SecretRefusedError`` for words that a person puts where the assistant will read them again."""
+    found = find_secret(text)
+    if found:
+        message = gettext("That looks like {found}. Secrets are not kept in memory.")
+        raise SecretRefusedError(message.format(found=gettext(found)), found=found)
 
 
 def clean_title(title: str) -> str:
@@ -293,10 +305,17 @@ def _turn_before(conversation_id: UUID, seq: int) -> Turn | None:
 def _refuse_stale(conversation_id: UUID, after: UUID, *, last_seq: int) -> None:
     seen = Turn.objects.filter(conversation_id=conversation_id, id=after, is_current=True).first()
     newer = last_seq - seen.seq if seen else 0
-    what = f"{newer} newer message{'s' if newer != 1 else ''}" if newer else "another version of it is shown"
-    raise ConversationMovedOnError(
-        f"This chat moved on ({what}). Read what is new, then send again.", newer=newer
-    )
+    if newer:
+        message = ngettext(
+            "This chat moved on ({n} newer message). Read what is new, then send again.",
+            "This chat moved on ({n} newer messages). Read what is new, then send again.",
+            newer,
+        ).format(n=newer)
+    else:
+        message = gettext(
+            "This chat moved on (another version of it is shown). Read what is new, then send again."
+        )
+    raise ConversationMovedOnError(message, newer=newer)
 
 
 def _keep_as_sibling(turn: Turn) -> None:
@@ -336,7 +355,7 @@ def _next_seq(user: User, conversation_id: UUID, *, now: datetime) -> int:
         last_seq=F("last_seq") + 1, updated_at=now
     )
     if not counted:
-        raise NotFoundError("There is no such conversation.")
+        raise NotFoundError(gettext("There is no such conversation."))
     return Conversation.objects.values_list("last_seq", flat=True).get(id=conversation_id)
 
 
@@ -346,7 +365,9 @@ def known_turn(user_id: UUID, idempotency_key: str, digest: str) -> Turn | None:
         return None
     if turn.request_digest != digest:
         raise IdempotencyConflictError(
-            "This Idempotency-Key was already used for another message. Use a new key for a new message."
+            gettext(
+                "This Idempotency-Key was already used for another message. Use a new key for a new message."
+            )
         )
     return queries.get_turn(user_id, turn.id)
 
@@ -354,6 +375,11 @@ def known_turn(user_id: UUID, idempotency_key: str, digest: str) -> Turn | None:
 def request_digest(place_id: UUID, text: str) -> str:
     """What a key stands for: the words, and the conversation or turn they were meant for."""
     return hashlib.sha256(json.dumps([str(place_id), text]).encode()).hexdigest()
+
+
+def grouped(count: int) -> str:
+    """As the reader of a page writes large numbers."""
+    return number_format(count, force_grouping=True)
 
 
 def is_visible(text: str) -> bool:

@@ -6,7 +6,8 @@ from datetime import datetime
 from uuid import UUID
 
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
-from django.db.models.functions import Coalesce, Now
+from django.db.models.functions import Coalesce
+from django.utils.translation import gettext
 
 from memoryapp.errors import NotFoundError
 from memoryapp.policies.compaction import Sized
@@ -113,7 +114,7 @@ def message_counts(user_id: UUID, conversation_ids: Collection[UUID]) -> dict[UU
 def get_conversation(user_id: UUID, conversation_id: UUID) -> Conversation:
     conversation = conversations(user_id).filter(id=conversation_id).first()
     if conversation is None:
-        raise NotFoundError("There is no such conversation.")
+        raise NotFoundError(gettext("There is no such conversation."))
     return conversation
 
 
@@ -130,7 +131,7 @@ def get_turn(user_id: UUID, turn_id: UUID) -> Turn:
     kept = Turn.objects.filter(user_id=user_id, id=turn_id, conversation__deleted_at=None)
     turn = kept.prefetch_related("messages").first()
     if turn is None:
-        raise NotFoundError("There is no such turn.")
+        raise NotFoundError(gettext("There is no such turn."))
     return turn
 
 
@@ -141,7 +142,7 @@ def get_message(user_id: UUID, message_id: UUID) -> Message:
     )
     message = kept.select_related("turn__conversation").first()
     if message is None:
-        raise NotFoundError("There is no such message.")
+        raise NotFoundError(gettext("There is no such message."))
     return message
 
 
@@ -353,40 +354,6 @@ def turn_sizes(
         .values_list("seq", "size")
     )
     return [Sized(*row) for place, row in enumerate(rows, start=after_seq + 1) if row[0] == place]
-
-
-def next_queued(conversation_id: UUID) -> UUID | None:
-    """The oldest queued turn of a conversation in which nothing runs."""
-    if Turn.objects.filter(conversation_id=conversation_id, status__in=["running", "waiting"]).exists():
-        return None
-    return (
-        Turn.objects.filter(conversation_id=conversation_id, status=Turn.Status.QUEUED)
-        .order_by("seq")
-        .values_list("id", flat=True)
-        .first()
-    )
-
-
-def expired_leases() -> list[UUID]:
-    """Running turns whose worker has gone silent (the database's clock decides)."""
-    return list(
-        Turn.objects.filter(status=Turn.Status.RUNNING, lease_until__lte=Now())
-        .order_by("lease_until", "id")
-        .values_list("id", flat=True)[:100]
-    )
-
-
-def overdue_in_queue() -> list[UUID]:
-    """Turns that no worker took in time, their nudge seems lost: queued at the head of an idle conversation, or those
-    that waited long enough."""
-    others = Turn.objects.filter(conversation=OuterRef("conversation")).exclude(id=OuterRef("id"))
-    busy = others.filter(Q(status__in=["running", "waiting"]) | Q(status="queued", seq__lt=OuterRef("seq")))
-    return list(
-        Turn.objects.filter(status__in=["queued", "waiting"], lease_until__lte=Now())
-        .exclude(Exists(busy))
-        .order_by("created_at", "id")
-        .values_list("id", flat=True)[:100]
-    )
 
 
 def is_stop_requested(turn_ids: Sequence[UUID]) -> set[UUID]:

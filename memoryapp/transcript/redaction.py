@@ -7,8 +7,9 @@ is forgotten, without the words in its quote.
 """
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 from uuid import UUID
 
@@ -16,6 +17,7 @@ from django.db import transaction
 from django.db.models import F, Min
 from django.db.models.functions import Now
 from django.dispatch import Signal
+from django.utils.translation import gettext
 
 from memoryapp.accounts import operations as accounts
 from memoryapp.activity import operations as activity
@@ -23,9 +25,10 @@ from memoryapp.activity.models import Tier, Verb
 from memoryapp.errors import InvalidInputError
 from memoryapp.llm.tokens import estimate_text
 from memoryapp.nudges import EXTRACT_CONVERSATION, REBUILD_SUMMARY, nudge
+from memoryapp.policies.lookalikes import Sought
 from memoryapp.transcript import branches, keys, queries
 from memoryapp.transcript.models import Conversation, Message, PinnedLine, Summary, Turn
-from memoryapp.transcript.operations import clean_message, clean_title, title_from
+from memoryapp.transcript.operations import clean_message, clean_title, refuse_secret, title_from
 
 MARK: Final = "[▇ redacted]"
 _COPIED: Final = re.compile(r"(?: \(copy\))+$")  # as the title of a copied conversation ends
@@ -41,6 +44,7 @@ class NotInMessageError(InvalidInputError):
 
 
 Rewrite = Callable[[str], str]
+Holds = Callable[[str], bool]  # whether a text holds the words
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,19 +78,20 @@ class Changed:
 def correct_message(user_id: UUID, message_id: UUID, *, text: str) -> Changed:
     """Put ``text`` in place of what the message says, in every version and every copy of the turn that says the same.
 
-    A person's message is read again for what to remember. Raises what ``clean_message`` raises, ``NotFoundError``, and
-    ``ReplyInProgressError`` while the conversation is being answered.
+    A person's message is read again for what to remember. Raises what ``clean_message`` raises, ``SecretRefusedError``,
+    ``NotFoundError``, and ``ReplyInProgressError`` while the conversation is being answered.
     """
     text = clean_message(text)
+    refuse_secret(text)
     with transaction.atomic(durable=True):
         message = _held(user_id, message_id)
         before = message.text
         if before == text:
-            raise InvalidInputError("It says that already. Change the words, or cancel.")
+            raise InvalidInputError(gettext("It says that already. Change the words, or cancel."))
         said = _said_with(message)
         rows = _with_copies(said, [row for row in said if row.text == before and _is_version(row, message)])
-        changed = _change(message, rows, Message.Change.CORRECTED, lambda _: text, gone=before)
-        _forget_words(re.compile(re.escape(before)), rows, lambda _: "")
+        changed = _change(message, rows, Message.Change.CORRECTED, lambda _: text, gone={before})
+        _forget_words(lambda held: before in held, rows, lambda _: "")
         here = Message.objects.filter(turn__conversation=message.turn.conversation_id, role=Message.Role.USER)
         here.filter(id__in=changed.message_ids).update(extracted_at=None)
         activity.note(user_id, Verb.EDITED, tier=Tier.TRANSCRIPT, subject_id=message.turn_id, rows=len(rows))
@@ -97,29 +102,31 @@ def correct_message(user_id: UUID, message_id: UUID, *, text: str) -> Changed:
 def redact_message(
     user_id: UUID, message_id: UUID, *, words: str | None = None, everywhere: bool = True
 ) -> Changed:
-    """Put a mark in place of ``words`` in a message (case and spacing aside), or of all it says when they are None.
+    """Put a mark in place of ``words`` in a message, or of all it says when they are None.
 
+    They are found whatever their case, their spacing and the characters they are written in (``lookalikes``).
     ``everywhere``: also where the conversation says the same elsewhere, on either side and on every branch; other
     versions of the message lose it in any case, and copies in other chats of each message that does. Raises
     ``NotInMessageError``, ``NotFoundError``, and ``ReplyInProgressError`` while one of them is being answered.
     """
     with transaction.atomic(durable=True):
         message = _held(user_id, message_id)
-        sought = message.text if words is None else words.strip()
+        asked = message.text if words is None else words.strip()
+        sought = Sought(asked)
         if not sought:
-            raise InvalidInputError("Write the words to redact.")
-        pattern = _pattern(sought)
-        if not pattern.search(message.text):
+            raise InvalidInputError(gettext("Write the words to redact."))
+        if not sought.is_in(message.text):
             raise NotInMessageError(
-                "These words are not in the message. Copy them exactly as they stand there."
+                gettext("These words are not in the message. Copy them exactly as they stand there.")
             )
         said = _said_with(message)
         here = [row for row in said if row.turn.conversation_id == message.turn.conversation_id]
         wanted = [row for row in here if everywhere or _is_version(row, message)]
-        rows = _with_copies(said, [row for row in wanted if pattern.search(row.text)])
-        rewrite = _marking(pattern)
-        changed = _change(message, rows, Message.Change.REDACTED, rewrite, gone=sought)
-        _forget_words(pattern, rows, rewrite)
+        rows = _with_copies(said, [row for row in wanted if sought.is_in(row.text)])
+        rewrite = partial(sought.replaced, mark=MARK)
+        gone = {asked, *(written for row in rows for written in sought.found_in(row.text))}
+        changed = _change(message, rows, Message.Change.REDACTED, rewrite, gone=gone)
+        _forget_words(sought.is_in, rows, rewrite)
         activity.note(
             user_id, Verb.REDACTED, tier=Tier.TRANSCRIPT, subject_id=message.turn_id, rows=len(rows)
         )
@@ -171,7 +178,7 @@ def _is_version(row: Message, message: Message) -> bool:
 
 
 def _change(
-    message: Message, rows: Sequence[Message], change: Message.Change, rewrite: Rewrite, *, gone: str
+    message: Message, rows: Sequence[Message], change: Message.Change, rewrite: Rewrite, *, gone: Set[str]
 ) -> Changed:
     for row in rows:
         text = rewrite(row.text)
@@ -186,7 +193,7 @@ def _change(
     traces = Gone(
         user_id=message.user_id,
         turn_ids=turn_ids,
-        texts=frozenset([gone]),
+        texts=frozenset(gone),
         said={row.id: rewrite(row.text) for row in rows},
         # Other words stand in place of all of a corrected message, not in place of a part of it.
         rewrite=rewrite if change == Message.Change.REDACTED else lambda _: "",
@@ -196,7 +203,7 @@ def _change(
     return Changed(message.turn.conversation_id, message.turn_id, message.id, message_ids, chats)
 
 
-def _forget_words(pattern: re.Pattern[str], rows: Sequence[Message], rewrite: Rewrite) -> None:
+def _forget_words(holds: Holds, rows: Sequence[Message], rewrite: Rewrite) -> None:
     """What the conversations of these messages, as they were, hold beside them: kept lines, titles, summaries."""
     changed: dict[UUID, list[Message]] = {}
     for row in rows:
@@ -207,14 +214,14 @@ def _forget_words(pattern: re.Pattern[str], rows: Sequence[Message], rewrite: Re
     given |= {title_from(row.text) for row in rows if row.turn.seq == 1}
     for conversation in conversations:
         theirs = changed[conversation.id]
-        _drop_lines(conversation, pattern, theirs)
-        _make_summaries_stale(conversation, pattern, first_seq=min(row.turn.seq for row in theirs))
-        _retitle(conversation, pattern, theirs, rewrite, given=given)
+        _drop_lines(conversation, holds, theirs)
+        _make_summaries_stale(conversation, holds, first_seq=min(row.turn.seq for row in theirs))
+        _retitle(conversation, holds, theirs, rewrite, given=given)
 
 
 def _retitle(
     conversation: Conversation,
-    pattern: re.Pattern[str],
+    holds: Holds,
     rows: Sequence[Message],
     rewrite: Rewrite,
     *,
@@ -228,7 +235,7 @@ def _retitle(
         title, source = first_words(conversation), Conversation.TitleSource.FIRST_WORDS
     elif is_begun and copied and stem in given:
         title = clean_title(first_words(conversation) + copied)
-    elif pattern.search(title):
+    elif holds(title):
         title = clean_title(rewrite(title))
     Conversation.objects.filter(id=conversation.id).update(
         title=title, title_source=source, revision=F("revision") + 1
@@ -242,7 +249,7 @@ def first_words(conversation: Conversation) -> str:
     return title_from(queries.text_of(turn, Message.Role.USER)) if turn else ""
 
 
-def _drop_lines(conversation: Conversation, pattern: re.Pattern[str], rows: Sequence[Message]) -> None:
+def _drop_lines(conversation: Conversation, holds: Holds, rows: Sequence[Message]) -> None:
     """Lines that quote the words, and lines of these messages that they no longer say."""
     now_said: dict[UUID, list[str]] = {}
     changed = Message.objects.filter(turn__in=[row.turn_id for row in rows])
@@ -252,25 +259,17 @@ def _drop_lines(conversation: Conversation, pattern: re.Pattern[str], rows: Sequ
     gone = [
         line.id
         for line in lines
-        if pattern.search(line.text)
+        if holds(line.text)
         or (line.turn_id in now_said and not any(line.text in text for text in now_said[line.turn_id]))
     ]
     PinnedLine.objects.filter(id__in=gone).delete()
 
 
-def _make_summaries_stale(conversation: Conversation, pattern: re.Pattern[str], *, first_seq: int) -> None:
+def _make_summaries_stale(conversation: Conversation, holds: Holds, *, first_seq: int) -> None:
     """Versions that stand for a changed turn, of whatever branch, and those that hold the words: without their text."""
     versions = Summary.objects.filter(user_id=conversation.user_id, conversation=conversation)
     was_used = queries.current_summary(conversation.user_id, conversation.id)
-    made_of_it = [row.id for row in versions if row.last_seq >= first_seq or pattern.search(row.text)]
+    made_of_it = [row.id for row in versions if row.last_seq >= first_seq or holds(row.text)]
     Summary.objects.filter(id__in=made_of_it).update(is_stale=True, text="", deletion_ids=[])
     if was_used and was_used.id in made_of_it:
         nudge(REBUILD_SUMMARY, conversation.id)
-
-
-def _pattern(words: str) -> re.Pattern[str]:
-    return re.compile(r"\s+".join(map(re.escape, words.split())), re.IGNORECASE)
-
-
-def _marking(pattern: re.Pattern[str]) -> Rewrite:
-    return lambda text: pattern.sub(MARK, text)

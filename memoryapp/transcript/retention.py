@@ -19,6 +19,7 @@ from django.db.models import (
     Value,
 )
 from django.db.models.functions import Now
+from django.utils.translation import gettext
 
 from memoryapp.activity import operations as activity
 from memoryapp.activity.models import Tier, Verb
@@ -26,6 +27,7 @@ from memoryapp.errors import InvalidInputError, NotFoundError
 from memoryapp.transcript import keys, queries, sources
 from memoryapp.transcript.conversations import delete_conversations
 from memoryapp.transcript.models import Conversation, Turn
+from memoryapp.transcript.operations import grouped
 from memoryapp.tuning import queries as tuning
 
 FOR_EVER: Final = 0
@@ -45,13 +47,14 @@ def keep_for(user_id: UUID, conversation_id: UUID, *, days: int | None) -> Conve
     A temporary one ends by itself and takes none. Raises ``RetentionError``.
     """
     if days is not None and not 0 <= days <= LONGEST_DAYS:
-        raise RetentionError(f"Choose between 1 and {LONGEST_DAYS:,} days.", longest_days=LONGEST_DAYS)
+        message = gettext("Choose between 1 and {most} days.")
+        raise RetentionError(message.format(most=grouped(LONGEST_DAYS)), longest_days=LONGEST_DAYS)
     with transaction.atomic(durable=True):
         kept = Conversation.objects.filter(user_id=user_id, id=conversation_id, deleted_at=None)
         if days is not None and kept.filter(is_temporary=True).exists():
-            raise RetentionError("A temporary chat ends by itself.", longest_days=LONGEST_DAYS)
+            raise RetentionError(gettext("A temporary chat ends by itself."), longest_days=LONGEST_DAYS)
         if not kept.update(retention_days=days):
-            raise NotFoundError("There is no such conversation.")
+            raise NotFoundError(gettext("There is no such conversation."))
         detail = "as the rule says" if days is None else f"{days} days" if days else "for ever"
         activity.note(user_id, Verb.LIFETIME, tier=Tier.TRANSCRIPT, subject_id=conversation_id, detail=detail)
     return queries.get_conversation(user_id, conversation_id)
@@ -66,7 +69,7 @@ def make_temporary(user_id: UUID, conversation_id: UUID) -> Conversation:
             user_id=user_id, id=conversation_id, deleted_at=None
         )
         if not held:
-            raise NotFoundError("There is no such conversation.")
+            raise NotFoundError(gettext("There is no such conversation."))
         held.update(
             is_temporary=True,
             save_memory=False,
@@ -106,9 +109,11 @@ def days_to(conversation: Conversation, day: date, *, now: datetime) -> int:
     zone = ZoneInfo(conversation.user.time_zone)
     ahead = (day - now.astimezone(zone).date()).days
     if ahead < 0:
-        raise RetentionError("Choose a day from today on.", longest_days=LONGEST_DAYS)
+        raise RetentionError(gettext("Choose a day from today on."), longest_days=LONGEST_DAYS)
     if ahead >= LONGEST_DAYS:
-        raise RetentionError("Choose an earlier day, or keep it for ever.", longest_days=LONGEST_DAYS)
+        raise RetentionError(
+            gettext("Choose an earlier day, or keep it for ever."), longest_days=LONGEST_DAYS
+        )
     end = datetime.combine(day + timedelta(days=1), time.min, tzinfo=zone)
     return max(ceil((end - conversation.updated_at) / timedelta(days=1)), 1)
 

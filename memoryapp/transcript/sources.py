@@ -16,9 +16,8 @@ from memoryapp.policies.trust import Origin
 from memoryapp.policies.verbatim import Needles
 from memoryapp.transcript.models import Conversation, Message, Turn
 
-MANY_TEXTS = (
-    40  # are looked for here and not by the database: a pattern of each, for each row, would take seconds
-)
+# More are looked for here and not by the database: a pattern of each, for each row, would take seconds.
+MANY_TEXTS = 40
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Max
 from django.db.models.functions import Now
+from django.utils.translation import gettext
 
 from memoryapp.conf import get_conf
 from memoryapp.errors import InvalidInputError, MemoryAppError, NotFoundError
@@ -18,7 +19,7 @@ from memoryapp.policies.trust import Origin, weakest
 from memoryapp.transcript import queries
 from memoryapp.transcript.conversations import NotShownError
 from memoryapp.transcript.models import Conversation, PinnedLine, Summary, Turn
-from memoryapp.transcript.operations import MalformedTextError, is_visible
+from memoryapp.transcript.operations import MalformedTextError, grouped, is_visible, refuse_secret
 from memoryapp.transcript.queries import SpokenTurn
 from memoryapp.tuning import queries as tuning
 
@@ -121,16 +122,17 @@ def add_summary(
 def edit_summary(user_id: UUID, conversation_id: UUID, *, version: int, text: str) -> Summary:
     """The person's own words in place of the version in use. The same turns stay covered.
 
-    ``version``: the one they edited; raises ``SummaryMovedOnError`` when another is in use by now.
+    ``version``: the one they edited; raises ``SummaryMovedOnError`` when another is in use by now. Raises
+    ``SecretRefusedError``: it would be in every prompt.
     """
     text = text.replace("\r\n", "\n").replace("\x00", "").strip()
     if not is_visible(text):
-        raise InvalidInputError("Write what the model should know of the earlier messages.")
+        raise InvalidInputError(gettext("Write what the model should know of the earlier messages."))
+    refuse_secret(text)
     limit = summary_limit_tokens()
     if estimate_text(text) > limit:
-        raise InvalidInputError(
-            f"The summary takes about {estimate_text(text):,} tokens; the limit is {limit:,}. Shorten it."
-        )
+        message = gettext("The summary takes about {n} tokens; the limit is {limit}. Shorten it.")
+        raise InvalidInputError(message.format(n=grouped(estimate_text(text)), limit=grouped(limit)))
     conversation = queries.get_conversation(user_id, conversation_id)
     current = queries.current_summary(user_id, conversation_id)
     if current is None or current.version != version:
@@ -159,19 +161,18 @@ def pin_line(user_id: UUID, turn_id: UUID, *, text: str) -> PinnedLine:
     text = text.replace("\r\n", "\n").strip()
     turn = queries.get_turn(user_id, turn_id)
     if not text:
-        raise InvalidInputError("Choose the words to keep.")
+        raise InvalidInputError(gettext("Choose the words to keep."))
     if len(text) > PINNED_MAX_CHARS:
-        raise InvalidInputError(
-            f"These are {len(text):,} characters; at most {PINNED_MAX_CHARS:,} can be kept as one line. Choose fewer."
-        )
+        message = gettext("These are {n} characters; at most {most} can be kept as one line. Choose fewer.")
+        raise InvalidInputError(message.format(n=grouped(len(text)), most=grouped(PINNED_MAX_CHARS)))
     if "\x00" in text or not any(text in message.text for message in turn.messages.all()):
-        raise MalformedTextError("Choose words exactly as they stand in the message.")
+        raise MalformedTextError(gettext("Choose words exactly as they stand in the message."))
     with transaction.atomic(durable=True):
         held = Conversation.objects.select_for_update().filter(id=turn.conversation_id, deleted_at=None)
         if not held:
-            raise NotFoundError("There is no such conversation.")
+            raise NotFoundError(gettext("There is no such conversation."))
         if not Turn.objects.filter(id=turn.id, is_current=True).exists():
-            raise NotShownError("This message is not on the shown branch. Show its branch first.")
+            raise NotShownError(gettext("This message is not on the shown branch. Show its branch first."))
         known = PinnedLine.objects.filter(user_id=user_id, turn=turn, text=text).first()
         if known and known.removed_at is None:
             return known
@@ -193,7 +194,7 @@ def unpin_line(user_id: UUID, line_id: UUID) -> PinnedLine:
     """Take a line off, whoever put it there; compaction does not put it there again."""
     line = PinnedLine.objects.filter(user_id=user_id, id=line_id, conversation__deleted_at=None).first()
     if line is None:
-        raise NotFoundError("There is no such pinned line.")
+        raise NotFoundError(gettext("There is no such pinned line."))
     PinnedLine.objects.filter(id=line.id, removed_at=None).update(removed_at=Now())
     return line
 
@@ -221,16 +222,20 @@ def _require_room(turn: Turn, text: str) -> None:
     tokens = sum(estimate_text(line.text) for line in kept) + estimate_text(text)
     limit = pinned_limit_tokens()
     if tokens > limit:
+        message = gettext(
+            "All kept lines together would take about {n} tokens of every prompt; the limit is {limit}. "
+            "Take one off first."
+        )
         raise PinsFullError(
-            f"All kept lines together would take about {tokens:,} tokens of every prompt; the limit is {limit:,}. "
-            "Take one off first.",
-            tokens=tokens,
-            limit_tokens=limit,
+            message.format(n=grouped(tokens), limit=grouped(limit)), tokens=tokens, limit_tokens=limit
         )
 
 
 def _moved_on(current: Summary | None) -> SummaryMovedOnError:
+    message = gettext(
+        "The summary was changed meanwhile. Your text is not saved: look at the newest version and edit that."
+    )
     return SummaryMovedOnError(
-        "The summary was changed meanwhile. Your text is not saved: look at the newest version and edit that.",
+        message,
         version=current.version if current else 0,
     )

@@ -3,6 +3,8 @@
 from collections.abc import Collection
 from uuid import UUID
 
+from django.db.models import BooleanField, ExpressionWrapper, Q
+
 from memoryapp.transcript.models import Turn
 from memoryapp.transcript.queries import LAST_SHOWN
 
@@ -26,19 +28,29 @@ def branch_through(turn: Turn) -> list[UUID]:
     return path
 
 
-def parents_of_all(
-    user_id: UUID, conversation_id: UUID, *, without: Collection[UUID] = ()
-) -> dict[UUID, UUID | None]:
+def parents_of_all(user_id: UUID, conversation_id: UUID) -> dict[UUID, UUID | None]:
     """The tree: each turn's parent, of siblings the one shown last after the others.
 
-    Of deleted turns, and of those ``without`` which it is asked for, only those below which others are left.
+    Of deleted turns only those below which others are left.
     """
+    return _parents(user_id, conversation_id, left=Q(deleted_at=None))
+
+
+def parents_without(user_id: UUID, conversation_id: UUID, gone: Collection[UUID]) -> dict[UUID, UUID | None]:
+    """The tree once these are gone for good, with what can still be brought back; of these, where that is below."""
+    can_come_back = Q(deletion_id__isnull=False)
+    return _parents(user_id, conversation_id, left=(Q(deleted_at=None) | can_come_back) & ~Q(id__in=gone))
+
+
+def _parents(user_id: UUID, conversation_id: UUID, *, left: Q) -> dict[UUID, UUID | None]:
+    """Of the turns that are ``left`` and those above them."""
     rows = Turn.everything.filter(user_id=user_id, conversation_id=conversation_id).order_by(*LAST_SHOWN)
+    is_left = ExpressionWrapper(left, output_field=BooleanField())
     parents: dict[UUID, UUID | None] = {}
     kept: set[UUID] = set()
-    for turn_id, parent_id, deleted_at in rows.values_list("id", "parent_id", "deleted_at"):
+    for turn_id, parent_id, is_kept in rows.values_list("id", "parent_id", is_left):
         parents[turn_id] = parent_id
-        if deleted_at is None and turn_id not in without:
+        if is_kept:
             kept.add(turn_id)
     reached: set[UUID] = set()
     for turn_id in kept:

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from memoryapp.activity import queries as activity
 from memoryapp.errors import InvalidInputError, NotFoundError
 from memoryapp.policies.limits import Limits
+from memoryapp.policies.secrets import SecretRefusedError
 from memoryapp.scratchpad import edits
 from memoryapp.scratchpad import operations as scratchpad
 from memoryapp.scratchpad import pad as pads
-from memoryapp.scratchpad.edits import SecretRefusedError
 from memoryapp.scratchpad.models import PadEdit, Run
 from memoryapp.scratchpad.operations import FencedOffError
 from memoryapp.scratchpad.pad import CORRECTED, FACTS_MAX, Edit, Fact, Failure, Op, Pad

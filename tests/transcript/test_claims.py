@@ -4,7 +4,7 @@ import pytest
 
 from memoryapp.llm.base import Usage
 from memoryapp.nudges import RUN_TURN
-from memoryapp.transcript import claims, conversations, queries
+from memoryapp.transcript import claims, conversations, queries, queue
 from memoryapp.transcript.models import Turn
 from tests.turns import COMMITTED, at_once, claim, expire_lease, fresh, post, reply_to, start
 
@@ -106,7 +106,7 @@ def test_renewing_keeps_the_partial_text_and_moves_the_lease(alice):
     assert claims.renew_lease(held, partial_text="so far")
 
     assert fresh(turn).partial_text == "so far"
-    assert queries.expired_leases() == []
+    assert queue.expired_leases() == []
 
 
 @pytest.mark.django_db
@@ -148,7 +148,7 @@ def test_a_live_lease_is_not_taken_over(alice):
     turn = post(alice, "hello")
     claim(turn)
 
-    assert queries.expired_leases() == []
+    assert queue.expired_leases() == []
     assert claims.take_over(turn.id) is None
 
 

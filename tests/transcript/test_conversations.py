@@ -65,7 +65,7 @@ def test_deleting_for_good_takes_turns_messages_and_runs_along_and_nothing_else(
     finished(alice, doomed, "hello", "hi")
     finished(alice, kept, "still here", "yes")
     conversations.delete_conversation(alice.id, doomed.id)
-    Conversation.objects.filter(id=doomed.id).update(deleted_at=NOW - timedelta(days=2))
+    Conversation.objects.filter(id=doomed.id).update(undo_until=NOW - timedelta(days=2))
 
     assert conversations.delete_for_good() == 1
 

@@ -52,7 +52,7 @@ def test_bringing_back_what_is_there_or_gone_is_refused(alice):
     with pytest.raises(NotFoundError):
         conversations.restore_conversation(alice.id, turn.conversation_id)
     conversations.delete_conversation(alice.id, turn.conversation_id)
-    Conversation.objects.update(deleted_at=timezone.now() - timedelta(days=2))
+    Conversation.objects.update(undo_until=timezone.now() - timedelta(days=2))
 
     conversations.delete_for_good()
 

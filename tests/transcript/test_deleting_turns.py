@@ -215,6 +215,18 @@ def test_for_good_the_words_go_and_the_place_stays(alice):
     assert make_final() == 0
 
 
+def test_what_was_deleted_later_can_be_brought_back_below_what_is_gone_for_good(alice):
+    first, second, third = talk(alice, "figs", "zanzibar", "dates")
+    middle, end = delete(second), delete(third)
+    Turn.everything.filter(deletion_id=middle.id).update(undo_until=NOW - timedelta(minutes=1))
+    assert deletions.delete_turns_for_good() == 1
+
+    deletions.undo_deletion(alice.id, end.id)
+
+    assert seen(first) == [(1, "figs"), (3, "dates")]
+    assert is_whole(first)
+
+
 def test_for_good_nothing_is_left_of_an_end(alice):
     first, second, _ = talk(alice, "figs", "zanzibar", "dates")
     delete(second, following=True)

@@ -7,6 +7,7 @@ import pytest
 from django.utils import timezone
 
 from memoryapp.errors import NotFoundError
+from memoryapp.policies.trust import Origin
 from memoryapp.transcript import branches, claims, conversations, queries, summaries
 from memoryapp.transcript import operations as transcript
 from memoryapp.transcript.conversations import ReplyInProgressError
@@ -44,6 +45,17 @@ def test_a_copy_holds_what_was_said_up_to_the_turn_when_it_was_said(alice):
     assert [m.tokens for m in second_copy.messages.order_by("role")] == [
         m.tokens for m in second.messages.order_by("role")
     ]
+
+
+def test_what_others_said_and_untrusted_text_stay_what_they_are_in_a_copy(alice):
+    (turn,) = talk(alice, "one")
+    Turn.objects.update(taint=Origin.UNTRUSTED)
+    Message.objects.filter(role=Message.Role.USER).update(speaker="Bob")
+
+    (made,) = turns_of(fork(turn))
+
+    assert made.taint == Origin.UNTRUSTED
+    assert queries.user_message(made).speaker == "Bob"
 
 
 def test_the_original_is_as_it_was_and_both_go_their_own_ways(alice):

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from memoryapp.accounts.models import User
 from memoryapp.errors import NotFoundError
-from memoryapp.transcript import claims, conversations, operations, queries
+from memoryapp.transcript import claims, conversations, operations, queries, queue
 from memoryapp.transcript.models import Conversation, Turn
 
 LAST_YEAR = timezone.now() - timedelta(days=365)
@@ -39,7 +39,7 @@ def test_no_worker_can_claim_it(alice, conversation):
     turn = operations.record_turn(alice, conversation.id, **SAID)
 
     assert claims.claim_turn(turn.id) is None
-    assert queries.overdue_in_queue() == []
+    assert queue.overdue() == []
 
 
 def test_a_new_message_comes_after_it(alice, conversation):

@@ -11,6 +11,7 @@ from memoryapp.longterm import forgettings
 from memoryapp.longterm.models import MemorySource
 from memoryapp.longterm.operations import Source
 from memoryapp.nudges import EXTRACT_CONVERSATION, REBUILD_SUMMARY
+from memoryapp.policies.secrets import SecretRefusedError
 from memoryapp.scratchpad.models import Run, Step
 from memoryapp.transcript import conversations, queries, redaction, search, sources, summaries
 from memoryapp.transcript.conversations import ReplyInProgressError
@@ -83,6 +84,21 @@ def test_redacted_words_are_stored_nowhere_and_leave_a_mark(alice):
     assert text_of(turn) == f"My pin is {MARK}."
     assert text_of(turn, "assistant") == f"So it is {MARK}, noted."
     assert "zanzibar" not in stored().lower()
+
+
+def test_the_same_words_in_other_characters_go_with_them(alice):
+    conversation = start(alice, title="ＺÜRICH trip")
+    told = "Zu\u0308rich it is"
+    turn = finished_turn(alice, conversation.id, text="I live in Zürich", reply=told)
+    summaries.pin_line(alice.id, turn.id, text=told)
+    Step.objects.filter(run__turn=turn).update(observation="wide: ｚｕ\u0308ｒｉｃｈ")
+    summarised(turn, "Z\u200bürich.")
+
+    redaction.redact_message(alice.id, message_of(turn).id, words="zürich")
+
+    assert text_of(turn, "assistant") == f"{MARK} it is"
+    assert queries.get_conversation(alice.id, conversation.id).title == f"{MARK} trip"
+    assert "rich" not in stored().lower()
 
 
 def test_without_words_all_of_the_message_is_redacted(alice):
@@ -266,6 +282,27 @@ def test_words_that_are_not_there_are_refused(alice):
         redaction.redact_message(alice.id, message_of(turn).id, words="dates")
     with pytest.raises(InvalidInputError):
         redaction.correct_message(alice.id, message_of(turn).id, text="figs")
+
+
+def test_a_correction_that_would_keep_a_secret_is_refused_and_says_why(alice):
+    (turn,) = talk(alice, "figs")
+
+    with pytest.raises(SecretRefusedError, match="a password"):
+        redaction.correct_message(alice.id, message_of(turn).id, text="My password is hunter2")
+
+    assert text_of(turn) == "figs"
+
+
+def test_a_summary_that_would_keep_a_secret_is_refused_and_says_why(alice):
+    (turn,) = talk(alice, "figs")
+    made = summarised(turn, "Figs.")
+
+    with pytest.raises(SecretRefusedError, match="a password"):
+        summaries.edit_summary(
+            alice.id, turn.conversation_id, version=made.version, text="The password is hunter2"
+        )
+
+    assert queries.current_summary(alice.id, turn.conversation_id) == made
 
 
 def test_bob_changes_nothing_of_alices(alice, bob):
