@@ -83,6 +83,12 @@ class ModelSettings:
     compaction_wait_share: float
     prices: tuple[float, float] | None
 
+    def usd(self, *, input_tokens: int, output_tokens: int) -> float | None:
+        """At the full price, whatever the cache saved; None when nobody said the prices."""
+        if self.prices is None:
+            return None
+        return (input_tokens * self.prices[0] + output_tokens * self.prices[1]) / 1_000_000
+
 
 def _check_shares(trigger_share: float, wait_share: float) -> None:
     if trigger_share >= wait_share:

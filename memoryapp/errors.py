@@ -32,7 +32,7 @@ class NotFoundError(MemoryAppError):
 
 
 class InvalidInputError(MemoryAppError):
-    """The caller sent something that can never be accepted as it is."""
+    """The caller sent something that can never be accepted as it is. ``details["field"]``: which value, where named."""
 
     code = "invalid_input"
     http_status = 422

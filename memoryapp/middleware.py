@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable
 
+from django.core.exceptions import PermissionDenied
 from django.db import DataError
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseNotAllowed
 
@@ -28,6 +29,9 @@ class ErrorPageMiddleware:
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         if isinstance(exception, MemoryAppError):
             return views.app_error(request, exception)
+        if isinstance(exception, PermissionDenied):
+            # As Django answers it, which logs a traceback: a scraper without its token would fill the log with them.
+            return views.permission_denied(request)
         if isinstance(exception, DataError):
             # A NUL in a filter or a form: Postgres holds no such text, so nothing can match it or be it.
             logger.warning("%s holds what cannot be stored: %s", request.path, type(exception).__name__)

@@ -12,6 +12,7 @@ from django.core.exceptions import ValidationError
 from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.datastructures import MultiValueDict
+from django.utils.translation import gettext
 from ninja import Schema
 from ninja.parser import Parser
 from pydantic import ConfigDict
@@ -169,7 +170,7 @@ def _decoded(cursor: str) -> tuple[str, str]:
 
 
 def _bad_cursor() -> InvalidInputError:
-    return InvalidInputError("This cursor is not one of ours. Start again without it.")
+    return InvalidInputError(gettext("This cursor is not one of ours. Start again without it."))
 
 
 def _title(status: int) -> str:

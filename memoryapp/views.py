@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.templatetags.static import static
 from django.urls import is_valid_path
+from django.utils.translation import gettext, gettext_noop
 from django.views.decorators.http import require_safe
 from django_htmx.middleware import HtmxDetails
 from redis.exceptions import RedisError
@@ -20,7 +21,7 @@ from memoryapp.errors import MemoryAppError
 from memoryapp.redis_client import redis_client
 
 DATABASE_ERRORS = (OperationalError, InterfaceError)
-UNAVAILABLE = (
+UNAVAILABLE = gettext_noop(
     "Strata cannot reach its database or its queue right now. Nothing you sent before was lost; "
     "try again in a moment."
 )
@@ -50,24 +51,24 @@ def favicon(_request: HttpRequest) -> HttpResponse:
 
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:  # noqa: ARG001
-    return error_response(request, 400, "The request could not be understood.")
+    return error_response(request, 400, gettext("The request could not be understood."))
 
 
 def permission_denied(request: HttpRequest, exception: PermissionDenied | None = None) -> HttpResponse:  # noqa: ARG001
-    return error_response(request, 403, "You may not see this page.")
+    return error_response(request, 403, gettext("You may not see this page."))
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:  # noqa: ARG001
     return error_response(
         request,
         403,
-        "This page was open for too long or came from another site. Reload it and send again.",
+        gettext("This page was open for too long or came from another site. Reload it and send again."),
         template="errors/403_csrf.html",
     )
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:  # noqa: ARG001
-    return error_response(request, 404, "There is nothing here. It may have been deleted.")
+    return error_response(request, 404, gettext("There is nothing here. It may have been deleted."))
 
 
 def method_not_allowed(request: HttpRequest, response: HttpResponse) -> HttpResponse:
@@ -77,7 +78,8 @@ def method_not_allowed(request: HttpRequest, response: HttpResponse) -> HttpResp
     """
     if request.method == "GET" and not request.path.startswith("/api/"):
         return redirect(_page_above(request.path))
-    answer = error_response(request, 405, f"This address does not answer {request.method}.")
+    said = gettext("This address does not answer {method}.").format(method=request.method)
+    answer = error_response(request, 405, said)
     answer["Allow"] = response["Allow"]
     return answer
 
@@ -93,7 +95,8 @@ def _page_above(path: str) -> str:
 
 def too_many_requests(request: HttpRequest) -> HttpResponse:
     """allauth looks this up as ``handler429``."""
-    response = error_response(request, 429, "There were too many tries. Wait a few minutes, then try again.")
+    said = gettext("There were too many tries. Wait a few minutes, then try again.")
+    response = error_response(request, 429, said)
     response["Retry-After"] = "300"  # the longest of the sign-in limits
     return response
 
@@ -101,12 +104,11 @@ def too_many_requests(request: HttpRequest) -> HttpResponse:
 def server_error(request: HttpRequest) -> HttpResponse:
     """Called while the exception is being handled: a lost database is an outage, not a defect."""
     if isinstance(sys.exc_info()[1], (*DATABASE_ERRORS, RedisError)):
-        response = error_response(request, 503, UNAVAILABLE)
+        response = error_response(request, 503, gettext(UNAVAILABLE))
         response["Retry-After"] = "5"
         return response
-    return error_response(
-        request, 500, "Something went wrong on our side. It has been logged; please try again."
-    )
+    said = gettext("Something went wrong on our side. It has been logged; please try again.")
+    return error_response(request, 500, said)
 
 
 def app_error(request: HttpRequest, error: MemoryAppError) -> HttpResponse:

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.translation import gettext
 from ninja import Field, Router, Schema
 from pydantic import AwareDatetime
 
@@ -170,7 +171,7 @@ def get_context(request: HttpRequest, turn_id: UUID) -> dict[str, object]:
     transcript.get_turn(user_id, turn_id)
     last = queries.newest_snapshot(user_id, turn_id)
     if last is None:
-        raise NotFoundError("This turn has not called the model yet.")
+        raise NotFoundError(gettext("This turn has not called the model yet."))
     return {
         "model": last.model,
         "window_tokens": last.window_tokens,

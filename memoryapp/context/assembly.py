@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
+from django.utils.translation import gettext
+
 from memoryapp.context import queries, sections, uses
 from memoryapp.context.models import ContextSnapshot
 from memoryapp.context.recall import Recall, prompt_items, trace
@@ -23,7 +25,7 @@ from memoryapp.llm.tokens import (
 from memoryapp.policies.budget import Budget, newest_that_fit, share_out
 from memoryapp.transcript import queries as transcript
 from memoryapp.transcript.models import Conversation, PinnedLine, Summary, Turn
-from memoryapp.transcript.operations import MessageTooLongError
+from memoryapp.transcript.operations import MessageTooLongError, grouped
 from memoryapp.transcript.queries import SpokenTurn
 from memoryapp.tuning import queries as tuning
 
@@ -250,11 +252,12 @@ def require_fitting(
     memories = recall_tokens(limits) + standing_tokens(limits)
     limit = int(budget.history_tokens / ratio) - front - memories - MESSAGE_MARGIN_TOKENS
     if tokens > limit:
+        n, most = round(tokens * ratio), round(max(limit, 0) * ratio)
+        message = gettext(
+            "The message is about {n} tokens long; this model can take {most} at once. Shorten it or send it in parts."
+        )
         raise MessageTooLongError(
-            f"The message is about {round(tokens * ratio):,} tokens long; this model can take "
-            f"{round(max(limit, 0) * ratio):,} at once. Shorten it or send it in parts.",
-            tokens=round(tokens * ratio),
-            limit_tokens=round(max(limit, 0) * ratio),
+            message.format(n=grouped(n), most=grouped(most)), tokens=n, limit_tokens=most
         )
 
 

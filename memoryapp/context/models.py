@@ -58,6 +58,8 @@ class ContextSnapshot(models.Model):
 class Use(models.Model):
     """That a reply was given a memory or an experience: the first call of the turn that held it."""
 
+    LOOKED_UP: ClassVar = 0.0  # the score of what a tool answered: it was not ranked against anything
+
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     turn = models.ForeignKey("transcript.Turn", on_delete=models.CASCADE, related_name="+")
@@ -84,9 +86,8 @@ class Use(models.Model):
             models.CheckConstraint(condition=Q(memory=None) ^ Q(experience=None), name="use_of_one_thing"),
         ]
         indexes: ClassVar = [
-            models.Index(
-                fields=["memory", "-used_at"], name="use_of_memory"
-            ),  # a fact's page, counts in lists
+            # A fact's page, counts in lists.
+            models.Index(fields=["memory", "-used_at"], name="use_of_memory"),
             models.Index(fields=["user", "-used_at"], name="use_by_day"),  # the chart of the overview
         ]
 

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from django.utils.translation import gettext
+
 from memoryapp.context import sections
 from memoryapp.context.assembly import ContextWindow, open_window
 from memoryapp.llm.base import ToolDefinition
@@ -78,16 +80,16 @@ def next_prompt(conversation: Conversation, *, tools: tuple[ToolDefinition, ...]
 def _texts(window: ContextWindow) -> dict[str, Sequence[Part]]:
     turns: list[Part] = []
     for said in window.spoken:
-        turns.append(Part(f"Message {said.seq}, you", said.user_text))
+        turns.append(Part(gettext("Message {n}, you").format(n=said.seq), said.user_text))
         if said.reply:
-            turns.append(Part(f"Message {said.seq}, Strata", said.reply))
+            turns.append(Part(gettext("Message {n}, Strata").format(n=said.seq), said.reply))
     return {
         "system": [
-            Part("Instructions", sections.SYSTEM),
-            *(Part(f"Tool {tool.name}", tool.description) for tool in window.tools),
+            Part(gettext("Instructions"), sections.SYSTEM),
+            *(Part(gettext("Tool {name}").format(name=tool.name), tool.description) for tool in window.tools),
         ],
-        "pinned": [Part(f"Message {line.turn.seq}", line.text) for line in window.pinned],
-        "summary": [Part(f"Messages 1–{window.summary.last_seq}", window.summary.text)]
+        "pinned": [Part(gettext("Message {n}").format(n=line.turn.seq), line.text) for line in window.pinned],
+        "summary": [Part(gettext("Messages 1–{n}").format(n=window.summary.last_seq), window.summary.text)]
         if window.summary
         else [],
         "transcript": turns,

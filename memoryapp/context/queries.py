@@ -58,10 +58,14 @@ def previous_chain(user_id: UUID, turn_ids: Iterable[UUID]) -> list[tuple[str, i
 
 
 def uses(user_id: UUID) -> QuerySet[Use]:
-    """What the replies that are shown were given: those of other branches and of deleted conversations are not."""
-    return Use.objects.filter(
-        user_id=user_id, turn__is_current=True, turn__conversation__deleted_at=None
-    ).order_by("-used_at", "-id")
+    """What the replies that are shown were given: those of other branches are not, nor those that were deleted."""
+    shown = Use.objects.filter(
+        user_id=user_id,
+        turn__is_current=True,
+        turn__deleted_at=None,
+        turn__conversation__deleted_at=None,
+    )
+    return shown.order_by("-used_at", "-id")
 
 
 def uses_of(user_id: UUID, memory_id: UUID) -> QuerySet[Use]:
@@ -76,13 +80,13 @@ def uses_of_experience(user_id: UUID, experience_id: UUID) -> QuerySet[Use]:
 
 def looked_up_in(user_id: UUID, turn_id: UUID) -> QuerySet[Use]:
     """What a tool of the turn answered with and its prompt did not hold, in the order it came."""
-    rows = Use.objects.filter(user_id=user_id, turn_id=turn_id, score=0.0)
+    rows = Use.objects.filter(user_id=user_id, turn_id=turn_id, score=Use.LOOKED_UP)
     return rows.order_by("used_at", "rank", "id")
 
 
 def looked_up_counts(user_id: UUID, turn_ids: Iterable[UUID]) -> dict[UUID, int]:
     """Turn id → how much a tool of it answered with that its prompt did not hold; turns without are absent."""
-    rows = Use.objects.filter(user_id=user_id, turn_id__in=list(turn_ids), score=0.0).order_by()
+    rows = Use.objects.filter(user_id=user_id, turn_id__in=list(turn_ids), score=Use.LOOKED_UP).order_by()
     return dict(rows.values_list("turn_id").annotate(n=Count("id")))
 
 

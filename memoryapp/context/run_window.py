@@ -11,26 +11,14 @@ told.
 """
 
 import json
-import math
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
+from memoryapp.context.short_results import head_and_tail, short_form
 from memoryapp.llm.base import Block, ModelMessage, RedactedThinking, Text, Thinking, ToolResult, ToolUse
-from memoryapp.llm.tokens import estimate_text
 from memoryapp.policies.fencing import as_data
-
-SHORT_ENOUGH_CHARS = 400  # a result that is not worth shortening
-STRING_CHARS = 200  # of a string in the short form of a JSON result
-LONG_STRING_CHARS = 300  # one that is worth cutting to that
-LIST_HEAD = 3
-TEXT_CHARS = 800
-ERROR_CHARS = 2_000  # of an error that is plain text; why it failed stands at its beginning or its end
-GAP_CHARS = 60  # for the note between head and tail
-OMITTED = "omitted"
-ERROR_KEYS = frozenset({"error", "code", "message"})
 
 LINES_CHARS = 2_000  # of the list of steps that are told
 FEW_LINES_CHARS = 500  # when there is hardly room
@@ -101,7 +89,7 @@ def compress_results(run: Sequence[ModelMessage], *, keep_rounds: int = 2) -> tu
     """
     opening, rounds = _rounds(run)
     old, new = _parted(rounds, keep_rounds=keep_rounds)
-    shortened = [_with_results(message, _short_form) for one in old for message in one]
+    shortened = [_with_results(message, short_form) for one in old for message in one]
     return (*opening, *shortened, *_joined(new))
 
 
@@ -120,11 +108,6 @@ def drop_rounds(run: Sequence[ModelMessage], *, keep_rounds: int) -> tuple[Model
     if _newest_pad(new):
         steps = replace(steps, pad="")
     return (*before, replace(last, blocks=(*words, *_noted(steps))), *_joined(new))
-
-
-def brief(content: str, *, is_error: bool = False) -> str:
-    """The short form of a result by itself."""
-    return _short_form(ToolResult("", content, is_error=is_error))
 
 
 def holds_thinking(run: Sequence[ModelMessage]) -> bool:
@@ -215,7 +198,7 @@ def _ever_briefer(newest: Sequence[Outcome]) -> Iterator[tuple[Sequence[Outcome]
     yield newest, FEW_LINES_CHARS
     for chars in HARD_CHARS:
         yield (
-            [replace(one, result=_head_and_tail(one.result, chars=chars)) for one in newest],
+            [replace(one, result=head_and_tail(one.result, chars=chars)) for one in newest],
             FEW_LINES_CHARS,
         )
 
@@ -251,80 +234,6 @@ def _with_results(message: ModelMessage, shorten: Callable[[ToolResult], str]) -
     return message if blocks == message.blocks else replace(message, blocks=blocks)
 
 
-def _short_form(result: ToolResult) -> str:
-    content = result.content
-    if len(content) <= SHORT_ENOUGH_CHARS:
-        return content
-    try:
-        short = _written(_compressed(_parsed(content), is_error=result.is_error))
-    except (ValueError, RecursionError):  # not JSON, or nothing that could be written again as it was
-        short = _head_and_tail(content, chars=ERROR_CHARS if result.is_error else TEXT_CHARS)
-    return _shorter(content, short)
-
-
-def _shorter(content: str, short: str) -> str:
-    """``short``, unless it is not: blanks take few tokens, and so do many small values."""
-    is_shorter = len(short) < len(content) and estimate_text(short) < estimate_text(content)
-    return short if is_shorter else content
-
-
-def _parsed(content: str) -> Any:  # any JSON value
-    return json.loads(content, parse_float=_finite, parse_constant=_finite)
-
-
-def _finite(number: str) -> float:
-    value = float(number)
-    if not math.isfinite(value):
-        raise ValueError(number)
-    return value
-
-
-def _written(value: Any) -> str:  # any JSON value
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    try:
-        text.encode()
-    except UnicodeEncodeError:  # half of a surrogate pair, which only its escape can carry
-        return json.dumps(value, separators=(",", ":"))
-    return text
-
-
-def _compressed(value: Any, *, is_error: bool) -> Any:  # any JSON value
-    match value:
-        case str() if len(value) > LONG_STRING_CHARS:
-            return f"{value[:STRING_CHARS]}…"
-        case list():
-            items, omitted = _without_note(value)
-            head = [_compressed(item, is_error=False) for item in items[:LIST_HEAD]]
-            omitted += len(items) - len(head)
-            return [*head, {OMITTED: omitted}] if omitted else head
-        case dict():
-            whole = ERROR_KEYS if is_error or "error" in value else frozenset[str]()
-            return {
-                key: item if key in whole else _compressed(item, is_error=False)
-                for key, item in value.items()
-            }
-        case _:
-            return value
-
-
-def _without_note(items: list[Any]) -> tuple[list[Any], int]:  # any JSON values
-    """The items of a list, and how many of them were left out before."""
-    match items:
-        case [*head, {"omitted": int(omitted), **rest}] if not rest and len(head) <= LIST_HEAD:
-            return head, omitted
-        case _:
-            return items, 0
-
-
-def _head_and_tail(text: str, *, chars: int) -> str:
-    """At most ``chars`` of it: the beginning, how much is missing, and the end."""
-    if len(text) <= chars:
-        return text
-    tail = (chars - GAP_CHARS) // 3
-    head = chars - GAP_CHARS - tail
-    return f"{text[:head]}\n[… {len(text) - head - tail} characters omitted …]\n{text[len(text) - tail :]}"
-
-
 def _ever_shorter(run: Sequence[ModelMessage]) -> Iterator[tuple[ModelMessage, ...]]:
     """The run with all its results cut, harder and harder; small ones beside a giant stay whole for long."""
     run = compress_results(run, keep_rounds=0)
@@ -332,7 +241,7 @@ def _ever_shorter(run: Sequence[ModelMessage]) -> Iterator[tuple[ModelMessage, .
     for chars in HARD_CHARS:
 
         def cut(result: ToolResult, chars: int = chars) -> str:
-            return _head_and_tail(result.content, chars=chars)
+            return head_and_tail(result.content, chars=chars)
 
         run = tuple(_with_results(message, cut) for message in run)
         yield run
@@ -355,7 +264,7 @@ def _outcomes(one: Round) -> Iterator[Outcome]:
             yield Outcome(
                 call=_call(call),
                 why=_why(result) if result and result.is_error else "",
-                result=_short_form(result) if result else "",
+                result=short_form(result) if result else "",
             )
 
 

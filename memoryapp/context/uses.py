@@ -15,8 +15,6 @@ from memoryapp.transcript.models import Turn
 
 logger = logging.getLogger(__name__)
 
-LOOKED_UP = 0.0  # the score of what a tool answered: it was not ranked against anything
-
 
 def note_recalled(turn: Turn, recall: Recall) -> None:
     """The facts (those always used, too) and experiences that the prompt of the turn began with, once per turn."""
@@ -45,7 +43,7 @@ def note_looked_up(turn: Turn, ids: Iterable[UUID]) -> None:
             memory_id=row_id if row_id in memories else None,
             experience_id=row_id if row_id in lessons else None,
             rank=rank,
-            score=LOOKED_UP,
+            score=Use.LOOKED_UP,
         )
         for rank, row_id in enumerate(wanted, 1)
         if row_id in memories or row_id in lessons
@@ -62,7 +60,6 @@ def _keep(turn: Turn, rows: Sequence[Use]) -> None:
         return
     try:
         Use.objects.bulk_create(rows, ignore_conflicts=True)
-    except (
-        IntegrityError
-    ):  # one of them was deleted meanwhile; a reply does not fail for want of its statistics
+    except IntegrityError:
+        # One of them was deleted meanwhile; a reply does not fail for want of its statistics.
         logger.info("What turn %s was given changed meanwhile.", turn.id)

@@ -7,9 +7,12 @@ a day may end above its budget, by one reply, or by as many as were asked for at
 import math
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Literal
 from uuid import UUID
 
 from django.utils import timezone
+from django.utils.formats import date_format, number_format
+from django.utils.translation import gettext
 
 from memoryapp.accounts import queries as accounts
 from memoryapp.errors import MemoryAppError
@@ -39,13 +42,11 @@ class DailyBudget:
         return bool(self.tokens_limit or self.usd_limit)
 
     @property
-    def spent(self) -> str:
-        """The budget that has nothing left, in words; "" when all have."""
+    def spent(self) -> Literal["tokens", "usd", ""]:
+        """The budget that has nothing left; "" when all have."""
         if self.tokens_limit and self.tokens >= self.tokens_limit:
-            return f"{self.tokens_limit:,} tokens"
-        if self.usd_limit and self.usd >= self.usd_limit:
-            return f"${self.usd_limit:,.2f}"
-        return ""
+            return "tokens"
+        return "usd" if self.usd_limit and self.usd >= self.usd_limit else ""
 
 
 def budget_of(user_id: UUID, *, now: datetime) -> DailyBudget:
@@ -68,12 +69,28 @@ def require_left(user_id: UUID, *, now: datetime) -> None:
     if budget.spent:
         at = budget.resets_at
         raise DailyBudgetSpentError(
-            f"Today’s budget of {budget.spent} is spent. There is a new one at midnight, "
-            f"on {at.day} {at:%B} at {at:%H:%M} ({at.tzinfo}).",
-            budget="tokens" if budget.spent.endswith("tokens") else "usd",
+            _said(budget),
+            budget=budget.spent,
             resets_at=at.isoformat(),
             retry_after_s=max(math.ceil((at - now).total_seconds()), 1),
         )
+
+
+def _said(budget: DailyBudget) -> str:
+    if budget.spent == "tokens":
+        limit = number_format(budget.tokens_limit, force_grouping=True)
+        message = gettext(
+            "Today’s budget of {limit} tokens is spent. There is a new one at midnight, on {day} at {time} ({zone})."
+        )
+    else:
+        limit = number_format(budget.usd_limit, 2, force_grouping=True)
+        message = gettext(
+            "Today’s budget of ${limit} is spent. There is a new one at midnight, on {day} at {time} ({zone})."
+        )
+    at = budget.resets_at
+    return message.format(
+        limit=limit, day=date_format(at, gettext("j F")), time=date_format(at, "H:i"), zone=at.tzinfo
+    )
 
 
 def is_spent(user_id: UUID) -> bool:

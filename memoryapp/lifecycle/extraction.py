@@ -34,6 +34,7 @@ from memoryapp.policies.trust import Origin, own_words, weakest
 from memoryapp.transcript import sources
 from memoryapp.transcript.models import Conversation
 from memoryapp.transcript.sources import UserMessage
+from memoryapp.tuning import operations as tuning
 
 logger = logging.getLogger(__name__)
 
@@ -136,15 +137,22 @@ def extract(conversation: Conversation) -> Extracted:
 
 
 def candidates_in(user_id: UUID, text: str, *, now: datetime) -> list[Candidate]:
-    """What would be found worth keeping in a message with this text, if the person sent it now. Stores nothing.
+    """What would be found worth keeping in a message with this text, if the person sent it now.
 
-    Raises ``ModelError`` and ``UnreadableAnswerError`` where a model is asked.
+    Stores nothing but what a model, where one is asked, takes of the person's day. Raises ``ModelError`` and
+    ``UnreadableAnswerError`` then.
     """
     person = User.objects.only("memory_epoch", "time_zone").get(id=user_id)
     sent = UserMessage(uuid4(), text, said_at=now, taint=Origin.USER_TYPED, tokens=estimate_text(text))
     # A conversation that was never saved: nothing has failed in it, and nobody has read it.
     reading = _Reading(Conversation(user_id=user_id), (sent,), person.memory_epoch, person.time_zone)
-    return [_candidate(reading, finding) for finding in _found(reading).taken]
+    try:
+        found = _found(reading)
+    except UnreadableAnswerError as error:
+        tuning.spend(user_id, error.usage, in_background=True)
+        raise
+    tuning.spend(user_id, found.usage, in_background=True)
+    return [_candidate(reading, finding) for finding in found.taken]
 
 
 def _next_part(conversation: Conversation) -> _Reading:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from django.db.models import Count, Max, Sum
+from django.db.models import Count, Max, Q, Sum
 from django.db.models.functions import Coalesce
 
 from memoryapp.lifecycle.compaction import BREAKER_OPEN
@@ -55,6 +55,7 @@ def jobs(*, since: datetime) -> list[JobFigures]:
         .values("job")
         .annotate(
             runs=Count("id"),
+            failed=Count("id", filter=~Q(error_code="")),
             written=Coalesce(Sum("rows"), 0),
             read_tokens=Coalesce(Sum("input_tokens"), 0),
             made_tokens=Coalesce(Sum("output_tokens"), 0),
@@ -62,18 +63,11 @@ def jobs(*, since: datetime) -> list[JobFigures]:
         )
         .order_by("job")
     )
-    failed = dict(
-        LifecycleRun.objects.filter(finished_at__gte=since)
-        .exclude(error_code="")
-        .values_list("job")
-        .annotate(count=Count("id"))
-        .order_by()
-    )
     return [
         JobFigures(
             row["job"],
             row["runs"],
-            failed.get(row["job"], 0),
+            row["failed"],
             row["written"],
             row["read_tokens"],
             row["made_tokens"],

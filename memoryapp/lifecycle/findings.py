@@ -12,6 +12,7 @@ from datetime import date, datetime
 from typing import Annotated, Any
 from uuid import UUID
 
+from django.utils.translation import gettext
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from memoryapp.conf import get_conf
@@ -116,7 +117,7 @@ def by_model(
         if items is not None:
             checked = _Checked(messages, kinds=kinds, known=known, time_zone=time_zone)
             return Findings(tuple(checked.taken(items)), checked.rejected, spent)
-    raise UnreadableAnswerError("The model's answer could not be read.", usage=spent)
+    raise UnreadableAnswerError(gettext("The model's answer could not be read."), usage=spent)
 
 
 def _told(messages: Sequence[UserMessage], known: Sequence[Neighbour]) -> str:

@@ -23,6 +23,7 @@ from memoryapp.longterm.experiences import Lesson
 from memoryapp.longterm.models import Experience
 from memoryapp.policies import summaries as form
 from memoryapp.policies.fencing import as_data
+from memoryapp.policies.inventions import invents
 from memoryapp.policies.secrets import find_secret
 from memoryapp.policies.trust import Origin, weakest
 from memoryapp.scratchpad import queries as scratchpad
@@ -208,7 +209,7 @@ def _checked(answer: str, run: Run, steps: Sequence[Step]) -> tuple[_Distilled |
         return None, "secret"
     source = "\n".join([run.goal, *(" ".join(_told(step).values()) for step in steps)])
     known = {*_TOOL_NAME.findall(source), *(step.action for step in steps)}
-    if form.invents(told.text, source) or not known.issuperset(_TOOL_NAME.findall(told.text)):
+    if invents(told.text, source) or not known.issuperset(_TOOL_NAME.findall(told.text)):
         return None, "invented"
     return told, ""
 

@@ -56,7 +56,7 @@ def after_turn(turn_id: str) -> None:
         return  # its conversation was deleted meanwhile
     operations.promoted(turn, lambda: promotion.promote_run(turn, now=timezone.now()))
     # One that can be tried again goes with the sweep: until then a retry knows what was done already.
-    if memories.drops_run_records_at_once() and turn.status == Turn.Status.COMPLETED:
+    if _ending_run_records() == 0 and turn.status == Turn.Status.COMPLETED:
         records.drop_unkept(turn.user_id, turn.id)
     _embed_turn(turn)
     operations.titled(turn, lambda: titling.give_title_if_due(turn))
@@ -179,10 +179,18 @@ def _delete_overdue() -> None:
     operations.logged(LifecycleRun.Job.EXPIRY, retention.delete_overdue)
 
 
-def _drop_run_records() -> None:
-    """As with memories, nothing goes while a change of the lifetime is fresh: taking it back keeps all of them."""
+def _ending_run_records() -> int | None:
+    """After how many days records of runs go; None while none go.
+
+    As with memories, nothing goes while a change of the lifetime is fresh: taking it back keeps all of them.
+    """
     days = memories.run_record_days()
-    if days is None or not kind_changes.lifetime_is_settled(Kind.Subject.RUN):
+    return days if days is not None and kind_changes.lifetime_is_settled(Kind.Subject.RUN) else None
+
+
+def _drop_run_records() -> None:
+    days = _ending_run_records()
+    if days is None:
         return
     change = kind_changes.run_lifetime_in_force()
     by_change = _ended_by(change, days) if change else 0

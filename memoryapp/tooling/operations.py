@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError
+from django.utils.translation import gettext
 
 from memoryapp.errors import InvalidInputError, MemoryAppError, NotFoundError
 from memoryapp.tooling import listing, mcp, queries
@@ -83,7 +84,7 @@ def use_server(user_id: UUID, conversation_id: UUID, server_id: UUID, *, is_on: 
     """
     server = queries.offered_in(user_id, conversation_id).filter(id=server_id).first()
     if server is None:
-        raise NotFoundError("There is no such server.")
+        raise NotFoundError(gettext("There is no such server."))
     if is_on:
         ServerUse.objects.get_or_create(user_id=user_id, conversation_id=conversation_id, server=server)
     else:

@@ -3,6 +3,7 @@
 from uuid import UUID
 
 from django.db.models import Exists, OuterRef, QuerySet
+from django.utils.translation import gettext
 
 from memoryapp.accounts.models import User
 from memoryapp.errors import NotFoundError
@@ -17,7 +18,7 @@ def servers() -> QuerySet[McpServer]:
 def get_server(server_id: UUID) -> McpServer:
     server = servers().filter(id=server_id).first()
     if server is None:
-        raise NotFoundError("There is no such server.")
+        raise NotFoundError(gettext("There is no such server."))
     return server
 
 
@@ -48,4 +49,4 @@ def require_conversation(user_id: UUID, conversation_id: UUID) -> None:
         id=user_id, conversations__id=conversation_id, conversations__deleted_at=None
     )
     if not theirs.exists():
-        raise NotFoundError("There is no such conversation.")
+        raise NotFoundError(gettext("There is no such conversation."))

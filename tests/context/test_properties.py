@@ -262,6 +262,7 @@ def test_what_a_summary_stands_for_can_be_read_in_full(world, history, text, win
 
 FAITHFUL = "## Goal\n- Plan the trip\n## Facts and decisions\n- The train is booked."
 CHEAP = "claude-haiku-5-5"
+MANY_TURNS = 80  # eight times what fits verbatim
 ANSWERS = {
     "away": [fails(529, "overloaded_error")],
     "empty": [reply(""), reply(" ")],
@@ -306,10 +307,10 @@ def test_over_many_turns_there_are_few_summaries_and_every_prompt_stays_small(
 ):
     configure(STRATA_CHAT_MODEL="tiny-8k")
     conversation = start(alice)
-    model.script(*(reply(FAITHFUL, model=CHEAP) for _ in range(120)))
+    model.script(*(reply(FAITHFUL, model=CHEAP) for _ in range(MANY_TURNS)))
     made = []
 
-    for number in range(1, 121):
+    for number in range(1, MANY_TURNS + 1):
         ended = ask(
             alice, f"Plan the trip, part {number}: the train is booked. " + "word " * 30, conversation
         )
@@ -317,8 +318,10 @@ def test_over_many_turns_there_are_few_summaries_and_every_prompt_stays_small(
 
     summarising = [call for call in model.calls if call.body["model"] == CHEAP]
     assert len(summarising) == sum(made) == queries.summaries(alice.id, conversation.id).count()
-    assert 0 < sum(made) <= 120 // 4
-    assert sum(made[60:]) <= sum(made[:60]) + 2  # as many for the second half as for the first
+    assert 0 < sum(made) <= MANY_TURNS // 4
+    assert (
+        sum(made[MANY_TURNS // 2 :]) <= sum(made[: MANY_TURNS // 2]) + 2
+    )  # as many for the second half as for the first
     assert max(made) == 1
     used = [call.body for call in model.calls if call.body["model"] != CHEAP]
     assert max(len(sent["messages"]) for sent in used) < 60

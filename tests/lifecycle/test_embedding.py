@@ -280,7 +280,7 @@ def test_nor_does_a_broker_that_answers_nonsense_reach_who_sent_it(alice, monkey
 def test_nothing_is_sent_for_a_statement_that_was_not_kept(alice, monkeypatch):
     sent = []
     monkeypatch.setattr("memoryapp.nudges._send", lambda *call, **_: sent.append(call))
-    monkeypatch.setattr(MemoryVersion.objects, "create", lambda **_: 1 / 0)
+    monkeypatch.setattr(MemoryVersion, "save", lambda *_, **__: 1 / 0)
 
     with pytest.raises(ZeroDivisionError):
         remember(alice, "I like tea")

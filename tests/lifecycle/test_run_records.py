@@ -75,6 +75,18 @@ def test_taking_a_shorter_lifetime_back_keeps_all_records(ended):
     assert records() == [1, 1, 3, 0]
 
 
+def test_taking_back_that_records_are_not_kept_keeps_what_came_since(ended):
+    keep_for(30)
+    made = change(0)
+
+    tasks.after_turn(str(ended.id))
+    tasks.sweep()
+    kind_changes.undo(made.id, by=None, now=timezone.now())
+    tasks.sweep()
+
+    assert records() == [1, 1, 3, 0]
+
+
 def test_once_a_shorter_lifetime_has_stood_records_go_and_the_change_counts_them(ended):
     keep_for(30)
     Run.objects.update(finished_at=timezone.now() - timedelta(days=5))

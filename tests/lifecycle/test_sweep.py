@@ -56,7 +56,7 @@ class TestConversations:
     """What was deleted, or meant to be temporary, ends by itself."""
 
     def test_a_deleted_one_goes_for_good_when_its_time_is_over(self, alice):
-        deleted = deleted_since(alice, minutes=61)
+        deleted = deleted_until(alice, minutes=-1)
 
         tasks.sweep()
 
@@ -66,7 +66,7 @@ class TestConversations:
             conversations.restore_conversation(alice.id, deleted.id)
 
     def test_until_then_it_can_be_brought_back_whole(self, alice):
-        deleted = deleted_since(alice, minutes=59)
+        deleted = deleted_until(alice, minutes=1)
 
         tasks.sweep()
 
@@ -74,7 +74,7 @@ class TestConversations:
         assert [turn.seq for turn in queries.turns(alice.id, deleted.id)] == [1]
 
     def test_one_brought_back_stays(self, alice):
-        deleted = deleted_since(alice, minutes=61)
+        deleted = deleted_until(alice, minutes=-1)
         conversations.restore_conversation(alice.id, deleted.id)
 
         tasks.sweep()
@@ -106,25 +106,27 @@ class TestConversations:
         assert remaining() == set()
 
     def test_what_it_did_is_logged_as_nobodys(self, alice):
-        deleted_since(alice, minutes=61)
+        deleted_until(alice, minutes=-1)
 
         tasks.sweep()
 
         run = LifecycleRun.objects.get(job="expiry")
         assert (run.user_id, run.rows) == (None, 1)
 
-    def test_how_long_is_a_setting(self, alice, configure):
+    def test_how_long_is_a_setting_and_what_was_promised_stays_promised(self, alice, configure):
+        configure(STRATA_DELETED_CONVERSATION_MINUTES="45")
+        conversation = start(alice)
+        conversations.delete_conversation(alice.id, conversation.id)
         configure(STRATA_DELETED_CONVERSATION_MINUTES="5")
-        deleted_since(alice, minutes=6)
 
-        tasks.sweep()
+        deleted = queries.deleted_conversations(alice.id).get()
 
-        assert remaining() == set()
+        assert deleted.undo_until - deleted.deleted_at == timedelta(minutes=45)
 
 
 @COMMITTED
 def test_a_conversation_that_somebody_brings_back_at_that_moment_is_left_alone(alice):
-    deleted = deleted_since(alice, minutes=61)
+    deleted = deleted_until(alice, minutes=-1)
 
     with transaction.atomic():
         Conversation.objects.select_for_update().get(id=deleted.id)  # as bringing it back does
@@ -134,12 +136,12 @@ def test_a_conversation_that_somebody_brings_back_at_that_moment_is_left_alone(a
     assert remaining() == {deleted.id}
 
 
-def deleted_since(user, *, minutes: int) -> Conversation:
+def deleted_until(user, *, minutes: int) -> Conversation:
     conversation = start(user)
     say(conversation, "hello", "hi")
     conversations.delete_conversation(user.id, conversation.id)
-    moment = timezone.now() - timedelta(minutes=minutes)
-    Conversation.objects.filter(id=conversation.id).update(deleted_at=moment)
+    moment = timezone.now() + timedelta(minutes=minutes)
+    Conversation.objects.filter(id=conversation.id).update(undo_until=moment)
     return conversation
 
 

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from contextlib import contextmanager
 
 import psutil
 import pytest
@@ -12,11 +13,22 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 
 from memoryapp.accounts.models import User
-from memoryapp.bench import faults, inspector, load, needles, recall, report, runs, transcript
+from memoryapp.bench import (
+    commands,
+    fault_stack,
+    faults,
+    inspector,
+    load,
+    needles,
+    recall,
+    report,
+    runs,
+    transcript,
+)
 from memoryapp.bench.installation import BenchFailedError
 from memoryapp.bench.report import Row
 from memoryapp.bench.scripted import ScriptedModel
-from tests.servers import hermetic_environment, throw_away_directory
+from tests.servers import copy, hermetic_environment, migrated, throw_away_directory
 
 
 @pytest.fixture
@@ -25,6 +37,27 @@ def place(monkeypatch):
     with throw_away_directory() as directory:
         monkeypatch.setattr(tempfile, "tempdir", str(directory))
         yield directory
+
+
+@pytest.fixture(scope="module")
+def migrated_dir():
+    return migrated()
+
+
+@pytest.fixture
+def migrated_place(migrated_dir, monkeypatch, place):
+    """Where it need not migrate its database first."""
+    empty_directory = commands.throw_away_directory
+
+    @contextmanager
+    def migrated_directory():
+        with empty_directory() as directory:
+            copy(migrated_dir, directory)
+            yield directory
+
+    for module in (commands, fault_stack, runs):
+        monkeypatch.setattr(module, "throw_away_directory", migrated_directory)
+    return place
 
 
 def test_a_goal_is_the_most_a_figure_may_be():
@@ -107,7 +140,7 @@ def test_the_scripted_model_refuses_what_does_not_fit_its_window_and_counts_it()
 
 
 @pytest.mark.stack
-def test_transcript_measures_growing_conversations_and_leaves_nothing_behind(monkeypatch, place):
+def test_transcript_measures_growing_conversations_and_leaves_nothing_behind(monkeypatch, migrated_place):
     sizes = {"short": 25, "long": 60, "scripted": 70, "small_talk": 100, "repeats": 3}
     monkeypatch.setattr(transcript, "SIZES", sizes)
 
@@ -123,7 +156,7 @@ def test_transcript_measures_growing_conversations_and_leaves_nothing_behind(mon
     assert rows["extractive: in the prompt or found by search"].is_met
     assert rows["extractive summaries in 100 turns of small talk"].value >= 5
     assert rows["requests larger than a model's window"].is_met
-    assert list(place.iterdir()) == []
+    assert list(migrated_place.iterdir()) == []
 
 
 def test_the_measuring_part_of_the_recall_bench_empties_no_database_in_use(alice):
@@ -134,7 +167,7 @@ def test_the_measuring_part_of_the_recall_bench_empties_no_database_in_use(alice
 
 
 @pytest.mark.stack
-def test_recall_measures_one_person_among_many_and_leaves_nothing_behind(monkeypatch, place):
+def test_recall_measures_one_person_among_many_and_leaves_nothing_behind(monkeypatch, migrated_place):
     sizes = {"rows": 2_000, "people": 4, "own": 300, "pool": 500, "repeats": 6}
     monkeypatch.setattr(recall, "SIZES", sizes)
 
@@ -145,11 +178,11 @@ def test_recall_measures_one_person_among_many_and_leaves_nothing_behind(monkeyp
     assert rows["recall over 300 facts and 300 messages, p50"].value > 0
     assert rows["ratio"].value > 0
     assert rows["longterm_memory, with its indexes"].value > 1
-    assert list(place.iterdir()) == []
+    assert list(migrated_place.iterdir()) == []
 
 
 @pytest.mark.stack
-def test_runs_measures_steps_and_resuming_and_leaves_nothing_behind(monkeypatch, place):
+def test_runs_measures_steps_and_resuming_and_leaves_nothing_behind(monkeypatch, migrated_place):
     monkeypatch.setattr(runs, "SIZES", {"timed": [4], "weighed": [4, 8, 24], "repeats": 2})
     monkeypatch.setattr(runs, "KILLS", 1)
     monkeypatch.setattr(runs, "AT_ONCE", 4)
@@ -169,7 +202,7 @@ def test_runs_measures_steps_and_resuming_and_leaves_nothing_behind(monkeypatch,
     assert rows["ratio"].value > 1
     assert 0 < rows["kill -9 of the worker to the next request, p50"].value < runs.GOES_ON_WITHIN_S
     assert not any("manage.py" in " ".join(child.cmdline()) for child in psutil.Process().children())
-    assert list(place.iterdir()) == []
+    assert list(migrated_place.iterdir()) == []
 
 
 def test_only_a_bench_of_repetitions_has_a_size():
@@ -178,7 +211,7 @@ def test_only_a_bench_of_repetitions_has_a_size():
 
 
 @pytest.mark.stack
-def test_faults_adds_up_what_held_and_leaves_nothing_behind(monkeypatch, place):
+def test_faults_adds_up_what_held_and_leaves_nothing_behind(monkeypatch, migrated_place):
     quick = ("too long, max_tokens, refusal", "redelivery")
     monkeypatch.setattr(faults, "FAULTS", [fault for fault in faults.FAULTS if fault.name in quick])
 
@@ -189,7 +222,7 @@ def test_faults_adds_up_what_held_and_leaves_nothing_behind(monkeypatch, place):
     assert rows["all of it: injected faults"].value == 48
     assert [row.name for row in rows.values() if row.is_met is False] == []
     assert not any("celery" in " ".join(child.cmdline()) for child in psutil.Process().children())
-    assert list(place.iterdir()) == []
+    assert list(migrated_place.iterdir()) == []
 
 
 @pytest.mark.stack
@@ -214,7 +247,7 @@ def test_a_bench_that_is_told_to_end_leaves_nothing_behind():
             bench.kill()
 
 
-def test_inspector_measures_every_page_and_leaves_nothing_behind(monkeypatch, place):
+def test_inspector_measures_every_page_and_leaves_nothing_behind(monkeypatch, migrated_place):
     sizes = {"facts": 200, "pool": 100, "repeats": 2, "forgotten": 50}
     monkeypatch.setattr(inspector, "SIZES", sizes)
 
@@ -224,4 +257,4 @@ def test_inspector_measures_every_page_and_leaves_nothing_behind(monkeypatch, pl
     assert rows["inspector:facts, HTML"].is_met
     assert rows["policies:kinds, p95"].goal == 150
     assert rows["forgetting 50 facts"].goal == 2_000
-    assert list(place.iterdir()) == []
+    assert list(migrated_place.iterdir()) == []

@@ -211,7 +211,7 @@ def test_a_conversation_deleted_for_good_comes_back_without_doubling_its_facts(a
     before = sorted(statements(admin, "active"))
     exhibition = queries.conversation_list(admin.id).get(title__contains="Heron")
     conversations.delete_conversation(admin.id, exhibition.id)
-    Conversation.objects.filter(id=exhibition.id).update(deleted_at=timezone.now() - timedelta(days=2))
+    Conversation.objects.filter(id=exhibition.id).update(undo_until=timezone.now() - timedelta(days=2))
     conversations.delete_for_good()
 
     said = demo_data()

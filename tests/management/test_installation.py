@@ -10,7 +10,7 @@ import pytest
 
 from memoryapp.accounts.queries import digest
 from memoryapp.embedded.servers import Servers
-from tests.servers import hermetic_environment, throw_away_directory, throw_away_servers
+from tests.servers import hermetic_environment, migrated_directory, throw_away_directory
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
 
@@ -34,7 +34,7 @@ def ask(servers: Servers, query: str) -> list[tuple[object, ...]]:
 @pytest.fixture(scope="module")
 def servers() -> Iterator[Servers]:
     """Those of an installation with its first account, as ``up`` runs them."""
-    with throw_away_servers() as started:
+    with migrated_directory() as directory, Servers(directory, is_durable=False) as started:
         prepared = manage("prepare", DATABASE_URL=started.database_url, REDIS_URL=started.redis_url)
         assert prepared.returncode == 0, prepared.stderr
         yield started
