@@ -29,7 +29,9 @@ class PersonMiddleware:
             if user.is_authenticated:
                 act_as(Actor.PERSON)  # a token says otherwise in the view
             response = self.get_response(request)
-            response.headers.setdefault("Content-Language", translation.get_language() or settings.LANGUAGE_CODE)
+            response.headers.setdefault(
+                "Content-Language", translation.get_language() or settings.LANGUAGE_CODE
+            )
         # Asked again: a bearer token or a sign-in link says who it is only in the view.
         is_private = user.is_authenticated or request.user.is_authenticated
         if is_private and not response.has_header("Cache-Control"):

@@ -27,6 +27,8 @@ class User(AbstractUser):
     theme = models.CharField(max_length=6, choices=Theme, default=Theme.SYSTEM)
     # Of the pages; empty: what the browser asks for. What a person writes and the assistant answers is not touched.
     language = models.CharField(max_length=12, blank=True, default="")
+    # Single keys that act on lists: in the way of who speaks to the computer, or presses keys by accident.
+    uses_list_keys = models.BooleanField(default=True)
     # Above the switches of every chat and the wishes of every program: whether memory is used, and added to.
     use_memory = models.BooleanField(default=True)
     save_memory = models.BooleanField(default=True)

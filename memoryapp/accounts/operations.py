@@ -9,11 +9,12 @@ from django.db import IntegrityError, transaction
 from django.db.models import Case, F, Q, Value, When
 from django.db.models.functions import Greatest
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from memoryapp.accounts import queries
 from memoryapp.accounts.models import ApiToken, SignInLink, User
 from memoryapp.conf import get_conf
-from memoryapp.errors import InvalidInputError, NotFoundError
+from memoryapp.errors import InvalidInputError, MemoryAppError, NotFoundError
 
 TOKEN_PREFIX = "strata_"  # noqa: S105  # lets secret scanners recognise a leaked token
 VISIT_ENDS_AFTER = timedelta(minutes=30)  # without a look at a page of the memory
@@ -24,6 +25,13 @@ class LinkInvalidError(NotFoundError):
     """The sign-in link was used, has expired, or never existed."""
 
     code = "sign_in_link_invalid"
+
+
+class AlreadyHereError(MemoryAppError):
+    """Nobody else makes a way into the account of a person who has been here."""
+
+    code = "already_here"
+    http_status = 409
 
 
 def ensure_first_account() -> User:
@@ -41,6 +49,29 @@ def ensure_first_account() -> User:
                 "The account 'admin' exists but is not an active administrator."
             ) from error
     return user
+
+
+def add_person(*, username: str, email: str = "") -> User:
+    """An account without a password: its person comes in by a sign-in link. Raises InvalidInputError."""
+    user = User(username=username, email=email)
+    user.set_unusable_password()
+    try:
+        with transaction.atomic(durable=True):
+            user.save()
+    except IntegrityError as error:
+        said = gettext("There is an account of this name or with this address already.")
+        raise InvalidInputError(said) from error
+    return user
+
+
+def invite(user_id: UUID) -> str:
+    """The path of a sign-in link for who has not been here yet. Raises NotFoundError, ``AlreadyHereError``."""
+    person = queries.get_person(user_id)
+    if not queries.is_awaited(person):
+        raise AlreadyHereError(
+            gettext("This person has been here. Links into their account are theirs alone.")
+        )
+    return create_sign_in_link(person)
 
 
 def create_sign_in_link(user: User) -> str:
@@ -72,7 +103,7 @@ def create_token(user: User, *, name: str, now: datetime) -> tuple[ApiToken, str
     """A new API token and its secret, which is never stored and cannot be shown again."""
     name = name.strip()
     if not name.isprintable() or not 1 <= len(name) <= 80:
-        raise InvalidInputError("Give the token a name of 1 to 80 characters, on one line.")
+        raise InvalidInputError(gettext("Give the token a name of 1 to 80 characters, on one line."))
     secret = TOKEN_PREFIX + secrets.token_urlsafe(32)
     token = ApiToken.objects.create(
         user=user,
@@ -87,7 +118,7 @@ def create_token(user: User, *, name: str, now: datetime) -> tuple[ApiToken, str
 def revoke_token(user: User, token_id: UUID, *, now: datetime) -> None:
     revoked = ApiToken.objects.filter(user=user, id=token_id, revoked_at=None).update(revoked_at=now)
     if revoked != 1:
-        raise NotFoundError("There is no such token.")
+        raise NotFoundError(gettext("There is no such token."))
 
 
 def note_token_use(token: ApiToken, *, now: datetime) -> None:
@@ -96,16 +127,26 @@ def note_token_use(token: ApiToken, *, now: datetime) -> None:
 
 
 def change_preferences(
-    user: User, *, time_zone: str | None = None, theme: str | None = None, language: str | None = None
+    user: User,
+    *,
+    time_zone: str | None = None,
+    theme: str | None = None,
+    language: str | None = None,
+    uses_list_keys: bool | None = None,
 ) -> None:
     """Keep what is given. ``language``: a code of ``settings.LANGUAGES``, or empty for the browser's."""
     if time_zone is not None and time_zone not in queries.time_zones():
-        raise InvalidInputError("Choose a time zone from the list, such as Europe/Berlin.")
+        raise InvalidInputError(gettext("Choose a time zone from the list, such as Europe/Berlin."))
     if theme is not None and theme not in User.Theme.values:
-        raise InvalidInputError("Choose light, dark or system.")
+        raise InvalidInputError(gettext("Choose light, dark or system."))
     if language and language not in dict(settings.LANGUAGES):
-        raise InvalidInputError("Choose a language from the list.")
-    given = {"time_zone": time_zone, "theme": theme, "language": language}
+        raise InvalidInputError(gettext("Choose a language from the list."))
+    given = {
+        "time_zone": time_zone,
+        "theme": theme,
+        "language": language,
+        "uses_list_keys": uses_list_keys,
+    }
     wanted = {name: value for name, value in given.items() if value is not None}
     if wanted:
         User.objects.filter(id=user.id).update(**wanted)

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo, available_timezones
 from django.db import connection
 from django.db.models import Q, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from memoryapp.accounts.models import ApiToken, User
 from memoryapp.errors import MemoryAppError, NotFoundError
@@ -53,8 +54,23 @@ def get_person(user_id: UUID) -> User:
     """Raises ``NotFoundError``."""
     person = User.objects.filter(id=user_id).first()
     if person is None:
-        raise NotFoundError("There is no such person.")
+        raise NotFoundError(gettext("There is no such person."))
     return person
+
+
+def is_awaited(person: User) -> bool:
+    """Whether this account waits for its person's first look: so far nobody signed in with it, nor a program did.
+
+    Never of an admin: what lets one in lets in to everything.
+    """
+    is_unused = person.last_login is None and not person.has_usable_password()
+    is_plain = person.is_active and not person.is_staff and not person.is_superuser
+    return is_unused and is_plain and not ApiToken.objects.filter(user=person).exists()
+
+
+def has_address(email: str) -> bool:
+    """Whether somebody signs in with this address, however it is written."""
+    return User.objects.filter(email__iexact=email).exists()
 
 
 def people(*, text: str = "") -> QuerySet[User]:

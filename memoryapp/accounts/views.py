@@ -10,6 +10,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
@@ -19,6 +20,7 @@ from memoryapp.accounts.models import User
 from memoryapp.errors import InvalidInputError
 
 SESSION_BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
+ON_OR_OFF = {"on": True, "off": False}
 YEAR_S = 365 * 24 * 3600
 USED_FORM = "token_form_used"  # reloading the page that shows a secret sends its form again
 
@@ -49,10 +51,11 @@ def save_preferences(request: HttpRequest) -> HttpResponse:
             time_zone=request.POST.get("time_zone", ""),
             theme=request.POST.get("theme"),
             language=request.POST.get("language"),
+            uses_list_keys=ON_OR_OFF.get(request.POST.get("list_keys", "")),
         )
     except InvalidInputError as error:
         return _settings(request, form_error=str(error), status=422)
-    messages.success(request, "Saved.")
+    messages.success(request, gettext("Saved."))
     return redirect("accounts:settings")
 
 
@@ -61,7 +64,7 @@ def save_appearance(request: HttpRequest) -> HttpResponse:
     """The theme button: kept on the account, and in a cookie for the pages before sign-in."""
     theme = request.POST.get("theme", "")
     if theme not in User.Theme.values:
-        return HttpResponse("Choose light, dark or system.", status=422, content_type="text/plain")
+        return HttpResponse(gettext("Choose light, dark or system."), status=422, content_type="text/plain")
     if request.user.is_authenticated:
         operations.change_preferences(caller(request), theme=theme)
     response = HttpResponse(status=204)
@@ -76,9 +79,8 @@ def save_appearance(request: HttpRequest) -> HttpResponse:
 def create_token(request: HttpRequest) -> HttpResponse:
     form_key = request.POST.get("form_key", "")[:64]
     if form_key and form_key == request.session.get(USED_FORM):
-        messages.info(
-            request, "This token was made already. If you did not copy it, revoke it and make another."
-        )
+        said = gettext("This token was made already. If you did not copy it, revoke it and make another.")
+        messages.info(request, said)
         return redirect("accounts:settings")
     try:
         _, secret = operations.create_token(
@@ -95,7 +97,7 @@ def create_token(request: HttpRequest) -> HttpResponse:
 @require_POST
 def revoke_token(request: HttpRequest, token_id: UUID) -> HttpResponse:
     operations.revoke_token(caller(request), token_id, now=timezone.now())
-    messages.success(request, "Token revoked.")
+    messages.success(request, gettext("Token revoked."))
     return redirect("accounts:settings")
 
 

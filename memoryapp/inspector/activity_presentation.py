@@ -1,35 +1,94 @@
 """The activity log in words: who did what to which row, where that still is, and who read on which day."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from django.urls import reverse
 from django.utils.formats import date_format
+from django.utils.translation import gettext, gettext_lazy, gettext_noop, ngettext
 
 from memoryapp.acting import Actor
 from memoryapp.activity.models import EXCHANGES, Entry, Tier, Verb
 from memoryapp.activity.queries import ReaderDay
+from memoryapp.inspector.amounts import count_text
 from memoryapp.longterm import experience_queries
 from memoryapp.longterm import queries as longterm
+from memoryapp.longterm.presentation import detail_text
 from memoryapp.scratchpad import queries as scratchpad
 from memoryapp.transcript import queries as transcript
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrPromise
 
 READERS: Final = 12  # rows of the strip; who read least is left out
 SHADES: Final = 4
 CELL, GAP = 10, 2  # of the strip, in its own units
+_DAYS: Final = re.compile(r"(\d+) days")  # for which a chat is kept
 
 
-_THINGS: Final = {
-    Tier.SCRATCHPAD: ("run record", "run records"),
-    Tier.TRANSCRIPT: ("conversation", "conversations"),
-    Tier.LONGTERM: ("memory", "memories"),
-    Tier.ACCOUNT: ("", ""),
-}
-_EXCHANGES: Final = ("exchange", "exchanges")
-_MESSAGES: Final = ("message", "messages")
+@dataclass(frozen=True, slots=True)
+class Thing:
+    """What entries are about: one that is there, one that is gone, and ``n`` of them."""
+
+    there: "StrPromise"
+    gone: "StrPromise"
+    several: Callable[[int], str]
+
+
+_MEMORY: Final = Thing(
+    gettext_lazy("the memory"),
+    gettext_lazy("a memory that is gone"),
+    lambda count: ngettext("{n} memory", "{n} memories", count),
+)
+_RUN: Final = Thing(
+    gettext_lazy("the run record"),
+    gettext_lazy("a run record that is gone"),
+    lambda count: ngettext("{n} run record", "{n} run records", count),
+)
+_CONVERSATION: Final = Thing(
+    gettext_lazy("the conversation"),
+    gettext_lazy("a conversation that is gone"),
+    lambda count: ngettext("{n} conversation", "{n} conversations", count),
+)
+_EXCHANGE: Final = Thing(
+    gettext_lazy("the exchange"),
+    gettext_lazy("an exchange that is gone"),
+    lambda count: ngettext("{n} exchange", "{n} exchanges", count),
+)
+_MESSAGE: Final = Thing(
+    gettext_lazy("the message"),
+    gettext_lazy("a message that is gone"),
+    lambda count: ngettext("{n} message", "{n} messages", count),
+)
+_THINGS: Final = {Tier.SCRATCHPAD: _RUN, Tier.TRANSCRIPT: _CONVERSATION, Tier.LONGTERM: _MEMORY}
+# What the log says more, with blanks for underscores, of all but long-term memory (``detail_text``).
+_DETAILS: Final = frozenset(
+    {
+        gettext_noop("use memory on"),
+        gettext_noop("use memory off"),
+        gettext_noop("save to memory on"),
+        gettext_noop("save to memory off"),
+        gettext_noop("use memory: on"),
+        gettext_noop("use memory: off"),
+        gettext_noop("save to memory: on"),
+        gettext_noop("save to memory: off"),
+        gettext_noop("as the rule says"),
+        gettext_noop("for ever"),
+        gettext_noop("made temporary"),
+        gettext_noop("longer"),
+        gettext_noop("by rule"),
+        gettext_noop("correct fact"),
+        gettext_noop("add fact"),
+        gettext_noop("add todo"),
+        gettext_noop("strike todo"),
+        gettext_noop("clear failure"),
+        gettext_noop("answer question"),
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +97,6 @@ class Subject:
 
     label: str
     url: str = ""
-
-    @property
-    def gone(self) -> str:
-        article = "an" if self.label.startswith("e") else "a"
-        return f"{article} {self.label} that is gone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,56 +145,66 @@ class Strip:
 def who(actor: str, name: str, *, is_own: bool) -> str:
     """ "You", "The assistant", "laptop", "An admin (carol)"; ``is_own``: the reader is the person of the log."""
     if actor == Actor.PROGRAM:
-        return name or "A program"
-    if actor == Actor.ADMIN:
-        return f"An admin ({name})" if name else "An admin"
+        return name or str(Actor.PROGRAM.label)
+    if actor == Actor.ADMIN and name:
+        return gettext("An admin ({name})").format(name=name)
     if actor == Actor.PERSON and not is_own:
-        return "The person"
+        return gettext("The person")
     return str(Actor(actor).label)
 
 
 def rows(user_id: UUID, entries: Sequence[Entry], *, is_own: bool) -> list[Row]:
     """In a constant number of queries, however many entries."""
     found = _found(user_id, entries)
-    labels = {kind.slug: kind.label for kind in longterm.kinds()}
+    labels = {kind.slug: gettext(kind.label) for kind in longterm.kinds()}
     return [_row(entry, found, labels, is_own=is_own) for entry in entries]
 
 
 def _row(entry: Entry, found: Mapping[UUID, str], labels: Mapping[str, str], *, is_own: bool) -> Row:
-    one, many = _things(entry)
-    is_one = entry.subject_id is not None and entry.rows == 1
+    thing = _thing(entry)
+    subject = _subject(entry, thing, found) if thing else None
     return Row(
         id=entry.id,
         at=entry.recorded_at,
         who=who(entry.actor, entry.actor_name, is_own=is_own),
         actor=entry.actor,
-        did=Verb(entry.verb).label,
+        did=str(Verb(entry.verb).label),
         tier=entry.tier,
-        what="" if is_one or not one else f"{entry.rows:,} {one if entry.rows == 1 else many}",
-        subject=Subject(one, found.get(entry.subject_id, ""))
-        if is_one and entry.subject_id and one
-        else None,
+        what=thing.several(entry.rows).format(n=count_text(entry.rows)) if thing and not subject else "",
+        subject=subject,
         detail=_detail(entry, labels),
     )
 
 
-def _things(entry: Entry) -> tuple[str, str]:
-    """One and many of what it counts. Of the transcript, messages alone are edited and redacted."""
+def _subject(entry: Entry, thing: Thing, found: Mapping[UUID, str]) -> Subject | None:
+    if entry.subject_id is None or entry.rows != 1:
+        return None
+    url = found.get(entry.subject_id, "")
+    return Subject(str(thing.there if url else thing.gone), url)
+
+
+def _thing(entry: Entry) -> Thing | None:
+    """What it counts; None: nothing. Of the transcript, messages alone are edited and redacted."""
     if entry.detail == EXCHANGES:
-        return _EXCHANGES
+        return _EXCHANGE
     if entry.tier == Tier.TRANSCRIPT and entry.verb in {Verb.EDITED, Verb.REDACTED}:
-        return _MESSAGES
-    return _THINGS[Tier(entry.tier)]
+        return _MESSAGE
+    return _THINGS.get(Tier(entry.tier))
 
 
 def _detail(entry: Entry, labels: Mapping[str, str]) -> str:
-    """For a reader: kinds by their labels, changes of a pad as words, without the noun that ``_things`` says."""
-    match entry.tier:
-        case Tier.LONGTERM:
-            return " ".join(labels.get(word, word) for word in entry.detail.split(" "))
-        case Tier.SCRATCHPAD:
-            return entry.detail.replace("_", " ")
-    return "" if entry.detail == EXCHANGES else entry.detail
+    """For a reader: kinds by their labels, changes of a pad as words, without the noun that ``_thing`` says."""
+    if entry.detail == EXCHANGES:
+        return ""
+    if entry.verb == Verb.OPENED:
+        return entry.detail  # an admin's own words
+    if entry.tier == Tier.LONGTERM:
+        return detail_text(entry.detail, labels)
+    days = _DAYS.fullmatch(entry.detail)
+    if days:
+        return ngettext("{n} day", "{n} days", int(days[1])).format(n=days[1])
+    said = entry.detail.replace("_", " ")
+    return gettext(said) if said in _DETAILS else said
 
 
 def _found(user_id: UUID, entries: Iterable[Entry]) -> dict[UUID, str]:
@@ -168,7 +232,7 @@ def strip(readings: Sequence[ReaderDay], uses: Mapping[date, int], *, days: int,
     """None when nobody read anything. ``uses``: what replies were given, by day."""
     by_reader: dict[str, dict[date, int]] = {}
     if uses:
-        by_reader["The assistant, for replies"] = dict(uses)
+        by_reader[gettext("The assistant, for replies")] = dict(uses)
     for row in readings:
         counts = by_reader.setdefault(who(row.reader, row.name, is_own=True), {})
         counts[row.day] = counts.get(row.day, 0) + row.times
@@ -191,7 +255,7 @@ def _reader(name: str, counts: Mapping[date, int], first: date, days: int, most:
     for at in range(days):
         day = first + timedelta(days=at)
         times = counts.get(day, 0)
-        read = f"{times:,} {'memory' if times == 1 else 'memories'}" if times else "nothing"
+        read = _MEMORY.several(times).format(n=count_text(times)) if times else gettext("nothing")
         shade = -(-times * SHADES // most)
-        cells.append(Cell(at * (CELL + GAP), shade, f"{date_format(day, 'j M')}: {read}"))
+        cells.append(Cell(at * (CELL + GAP), shade, f"{date_format(day, gettext('j M'))}: {read}"))
     return Reader(name, sum(counts.values()), cells)

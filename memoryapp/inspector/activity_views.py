@@ -5,7 +5,7 @@ import io
 import json
 import re
 from collections.abc import Iterator
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC
 from typing import Final
 from urllib.parse import urlencode
 from uuid import UUID
@@ -24,7 +24,7 @@ from memoryapp.activity.models import Entry, Tier, Verb
 from memoryapp.context import queries as contexts
 from memoryapp.inspector import activity_presentation as show
 from memoryapp.inspector.break_glass import subject
-from memoryapp.inspector.posted import day_or_none
+from memoryapp.inspector.posted import midnight
 from memoryapp.inspector.views import PAGE, next_url, render_page
 from memoryapp.longterm import forgettings
 
@@ -55,6 +55,7 @@ def activity(request: HttpRequest) -> HttpResponseBase:
         entries, order=queries.ORDER, cursor=request.GET.get("after", ""), limit=PAGE
     )
     today = timezone.now().astimezone(UTC).date()
+    given = {name: value for name, value in filters.items() if value}
     context = {
         "entries": show.rows(user_id, page, is_own=user_id == caller_id(request)),
         "filters": filters,
@@ -68,7 +69,7 @@ def activity(request: HttpRequest) -> HttpResponseBase:
             today=today,
         ),
         "undoable": list(forgettings.open_forgettings(user_id)[:PAGE]),
-        "export_query": urlencode({name: value for name, value in filters.items() if value}),
+        "export_start": f"{urlencode(given)}&" if given else "",
         "export_max": EXPORT_MAX_ROWS,
         "next_url": next_url(filters, next_cursor),
     }
@@ -77,19 +78,14 @@ def activity(request: HttpRequest) -> HttpResponseBase:
 
 def _filtered(user_id: UUID, filters: dict[str, str]) -> QuerySet[Entry]:
     """Days are the reader's; a day that is none does not filter."""
-    since, until = day_or_none(filters["from"]), day_or_none(filters["to"])
     return queries.entries(
         user_id,
         actor=filters["actor"],
         verb=filters["verb"],
         tier=filters["tier"],
-        since=_midnight(since) if since else None,
-        before=_midnight(until + timedelta(days=1)) if until and until < date.max else None,
+        since=midnight(filters["from"]),
+        before=midnight(filters["to"], days_later=1),
     )
-
-
-def _midnight(day: date) -> datetime:
-    return datetime.combine(day, time(0), tzinfo=timezone.get_current_timezone())
 
 
 def _file(parts: Iterator[str], content_type: str, ending: str) -> StreamingHttpResponse:

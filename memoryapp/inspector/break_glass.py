@@ -14,6 +14,7 @@ from uuid import UUID
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from memoryapp.accounts import queries as accounts
 from memoryapp.accounts.auth import caller, caller_id
@@ -110,15 +111,32 @@ def check_form(request: HttpRequest) -> None:
     own = str(caller_id(request))
     if found is None:
         if shown not in {"", own}:
-            raise OtherMemoryError(f"This page showed {_whose(request, shown)} memory, which is closed now.")
+            raise OtherMemoryError(_closed(request, shown))
         return
     is_own_too = request.resolver_match and request.resolver_match.url_name in OWN_TOO
     if shown == found.user_id or (is_own_too and shown == own):
         return
-    raise OtherMemoryError(
-        f"You have {found.username}’s memory open, and this page showed {_whose(request, shown or own)}."
-        " Close it first, or use its own page."
-    )
+    raise OtherMemoryError(_another(request, shown or own, opened=found.username))
+
+
+def _closed(request: HttpRequest, shown: str) -> str:
+    name = _name_of(request, shown)
+    if name is None:
+        return gettext("This page showed somebody else’s memory, which is closed now.")
+    return gettext("This page showed {person}’s memory, which is closed now.").format(person=name)
+
+
+def _another(request: HttpRequest, shown: str, *, opened: str) -> str:
+    """A form of the page of ``shown``, sent while the memory of ``opened`` is open."""
+    name = _name_of(request, shown)
+    if uuid_or_none(shown) == caller_id(request):
+        said = gettext("You have {opened}’s memory open, and this page showed your own.")
+    elif name is None:
+        said = gettext("You have {opened}’s memory open, and this page showed somebody else’s.")
+    else:
+        said = gettext("You have {opened}’s memory open, and this page showed {person}’s.")
+    way_out = gettext("Close it first, or use its own page.")
+    return f"{said.format(opened=opened, person=name)} {way_out}"
 
 
 def with_person(page: bytes, user_id: str) -> bytes:
@@ -131,14 +149,12 @@ def _opening_id(request: HttpRequest) -> UUID | None:
     return uuid_or_none(str(request.session.get(_SESSION_KEY, "")))
 
 
-def _whose(request: HttpRequest, shown: str) -> str:
-    """By name for admins alone: nobody else learns who has an id."""
-    user_id = uuid_or_none(shown)
-    if user_id == caller_id(request):
-        return "your own"
-    if user_id is None or not caller(request).is_staff:
-        return "somebody else’s"
+def _name_of(request: HttpRequest, user_id: str) -> str | None:
+    """For admins alone: nobody else learns who has an id."""
+    found = uuid_or_none(user_id)
+    if found is None or not caller(request).is_staff:
+        return None
     try:
-        return f"{accounts.get_person(user_id).get_username()}’s"
+        return accounts.get_person(found).get_username()
     except NotFoundError:
-        return "somebody else’s"
+        return None

@@ -11,6 +11,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from uuid import uuid4
 
+from django.utils.translation import gettext
+
+from memoryapp.inspector.amounts import count_text
+
 WIDTH, HEIGHT = 100.0, 32.0
 GAP = 0.25  # of a column's share of the width
 SMALLEST = 0.8  # what is not nothing can be seen
@@ -29,7 +33,7 @@ class Point:
 
     @property
     def text(self) -> str:
-        return self.shown or f"{self.value:,.0f}"
+        return self.shown or count_text(self.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,10 +187,13 @@ def _compared(points: Sequence[Point]) -> str:
     if not points:
         return ""
     most = max(points, key=lambda point: point.value)
-    return f"The most: {most.label}, {most.text}."
+    return gettext("The most: {label}, {number}.").format(label=most.label, number=most.text)
 
 
 def _from_to(points: Sequence[Point]) -> str:
     if not points:
         return ""
-    return f"From {points[0].text} ({points[0].label}) to {points[-1].text} ({points[-1].label})."
+    first, last = points[0], points[-1]
+    return gettext("From {first} ({first_label}) to {last} ({last_label}).").format(
+        first=first.text, first_label=first.label, last=last.text, last_label=last.label
+    )

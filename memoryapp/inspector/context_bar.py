@@ -2,26 +2,29 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
+
+from django.utils.translation import gettext, gettext_lazy
 
 from memoryapp.context.models import ContextSnapshot
 from memoryapp.context.preview import NextPrompt, Part
 
 Size = tuple[str, int, bool]  # of a section: its name, its tokens, whether the provider has it in its cache
-TEXT_MAX_CHARS = 60_000  # of a section on a page; the newest parts are shown
+TEXT_MAX_CHARS: Final = 60_000  # of a section on a page; the newest parts are shown
 
-LABELS = {
-    "system": "Instructions and tools",
-    "pinned": "Kept word for word",
-    "summary": "Summary",
-    "transcript": "Messages since the summary",
-    "recalled": "Recalled memories",
-    "message": "Your message",
-    "run": "Tool calls and results",
-    "scratchpad": "Kept free for the scratchpad",
-    "reserve": "Kept free for the reply",
+LABELS: Final = {
+    "system": gettext_lazy("Instructions and tools"),
+    "pinned": gettext_lazy("Kept word for word"),
+    "summary": gettext_lazy("Summary"),
+    "transcript": gettext_lazy("Messages since the summary"),
+    "recalled": gettext_lazy("Recalled memories"),
+    "message": gettext_lazy("Your message"),
+    "run": gettext_lazy("Tool calls and results"),
+    "scratchpad": gettext_lazy("Kept free for the scratchpad"),
+    "reserve": gettext_lazy("Kept free for the reply"),
 }
 # Room that is kept free for what is not there yet: drawn at the end of the input, beside the reserved output.
-KEPT_FREE = {"scratchpad"}
+KEPT_FREE: Final = {"scratchpad"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,16 +77,15 @@ class SectionText:
 
 @dataclass(frozen=True, slots=True)
 class CallRow:
-    """One model call: how large its prompt was thought to be, and was; None where nobody said."""
+    """One model call: how large its prompt was thought to be, and was; None where nobody said.
 
-    number: int
-    model: str
+    ``prefix_percent``: how much of it began like the call before.
+    """
+
     estimated_tokens: int
     counted_tokens: int | None
     reported_tokens: int | None
-    prefix_tokens: int
     prefix_percent: int | None
-    cut_turns: int
 
 
 def bar_of_next(prompt: NextPrompt) -> Bar:
@@ -128,20 +130,16 @@ def section_text(prompt: NextPrompt, name: str) -> SectionText | None:
             break
         shown += 1
     parts = section.parts[len(section.parts) - shown :]
-    return SectionText(name, LABELS.get(name, name), parts, hidden=len(section.parts) - shown)
+    return SectionText(name, _label(name), parts, hidden=len(section.parts) - shown)
 
 
 def call_row(call: ContextSnapshot) -> CallRow:
     size = sum(tokens for _, tokens in call.chain)
     return CallRow(
-        number=call.call,
-        model=call.model,
         estimated_tokens=call.estimated_input_tokens,
         counted_tokens=call.counted_input_tokens,
         reported_tokens=call.reported_input_tokens,
-        prefix_tokens=call.prefix_tokens,
         prefix_percent=min(round(100 * call.prefix_tokens / size), 100) if size else None,
-        cut_turns=call.cut_turns,
     )
 
 
@@ -186,7 +184,7 @@ def _laid_out(sizes: Sequence[Size], *, start: int, window_tokens: int) -> list[
         segments.append(
             Segment(
                 name=name,
-                label=LABELS.get(name, name.capitalize()),
+                label=_label(name),
                 tokens=tokens,
                 percent=_percent_text(tokens, window_tokens),
                 x=_share(start, window_tokens),
@@ -209,4 +207,8 @@ def _share(tokens: int, window_tokens: int) -> str:
 
 def _percent_text(tokens: int, window_tokens: int) -> str:
     share = 100 * tokens / window_tokens if window_tokens else 0
-    return "under 1 %" if 0 < share < 1 else f"{share:.0f} %"
+    return gettext("under 1 %") if 0 < share < 1 else f"{share:.0f} %"
+
+
+def _label(name: str) -> str:
+    return str(LABELS.get(name, name.capitalize()))

@@ -10,15 +10,20 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.http import urlencode
+from django.utils.translation import gettext, gettext_lazy, ngettext
 
 from memoryapp.inspector import charts
+from memoryapp.inspector.amounts import count_text
 from memoryapp.inspector.charts import Chart, Point
 from memoryapp.longterm.models import Kind, Memory
 from memoryapp.longterm.presentation import expires_text
 
 KINDS_SHOWN = 8
-TIER_LABELS = {"scratchpad": "Scratchpad", "transcript": "Transcript", "longterm": "Long-term"}
-DAY = "j M"
+TIER_LABELS = {
+    "scratchpad": gettext_lazy("Scratchpad"),
+    "transcript": gettext_lazy("Transcript"),
+    "longterm": gettext_lazy("Long-term"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +66,7 @@ def learned_row(memory: Memory, *, now: datetime) -> NewsRow:
         memory_id=memory.id,
         statement=memory.statement,
         url=_url(memory.id),
-        kind_label=memory.kind.label,
+        kind_label=gettext(memory.kind.label),
         at=memory.recorded_at,
         version=memory.version,
         expires_text=expires_text(getattr(memory, "fades_at", None), now=now),
@@ -77,7 +82,7 @@ def changed_row(former: Memory) -> NewsRow:
         memory_id=former.id,
         statement=current.statement,
         url=_url(current.id),
-        kind_label=current.kind.label,
+        kind_label=gettext(current.kind.label),
         at=former.superseded_at,
         version=former.version,
         before=former.statement,
@@ -86,7 +91,9 @@ def changed_row(former: Memory) -> NewsRow:
 
 def expired_row(memory: Memory) -> NewsRow:
     ended_at: datetime = memory.fades_at  # type: ignore[attr-defined]  # annotated by the query
-    return NewsRow(memory.id, memory.statement, _url(memory.id), memory.kind.label, ended_at, memory.version)
+    return NewsRow(
+        memory.id, memory.statement, _url(memory.id), gettext(memory.kind.label), ended_at, memory.version
+    )
 
 
 def kinds_chart(counted: Sequence[tuple[Kind, int]]) -> Chart:
@@ -94,42 +101,44 @@ def kinds_chart(counted: Sequence[tuple[Kind, int]]) -> Chart:
     by_size = sorted(counted, key=lambda pair: -pair[1])
     shown = [_kind_point(kind, n) for kind, n in by_size[:KINDS_SHOWN]]
     rest = sum(n for _, n in by_size[KINDS_SHOWN:])
-    points = [*shown, *([Point("Other kinds", rest)] if rest else [])]
-    return charts.bars("Facts of each kind", points, tone="longterm", column="Kind")
+    points = [*shown, *([Point(gettext("Other kinds"), rest)] if rest else [])]
+    return charts.bars(gettext("Facts of each kind"), points, tone="longterm", column=gettext("Kind"))
 
 
 def growth_chart(weeks: Sequence[tuple[date, int]]) -> Chart:
-    points = [Point(f"{date_format(monday, DAY)}", n) for monday, n in weeks]
-    return charts.line("Facts in use at the end of the week", points, tone="longterm", column="Week of")
+    title = gettext("Facts in use at the end of the week")
+    return charts.line(title, _weekly(weeks), tone="longterm", column=gettext("Week of"))
 
 
 def recalls_chart(weeks: Sequence[tuple[date, int]]) -> Chart:
-    points = [Point(f"{date_format(monday, DAY)}", n) for monday, n in weeks]
     total = sum(n for _, n in weeks)
-    about = f"{total:,} times in {len(weeks)} weeks."
-    return charts.columns(
-        "How often a reply was given a memory", points, tone="longterm", column="Week of", about=about
-    )
+    about = gettext("{n} times in {weeks} weeks.").format(n=count_text(total), weeks=len(weeks))
+    title, column = gettext("How often a reply was given a memory"), gettext("Week of")
+    return charts.columns(title, _weekly(weeks), tone="longterm", column=column, about=about)
 
 
 def storage_chart(held: dict[str, int]) -> Chart:
-    points = [Point(TIER_LABELS[tier], size, filesizeformat(size), tone=tier) for tier, size in held.items()]
-    return charts.stacked("Storage", points, column="Memory")
+    points = [
+        Point(str(TIER_LABELS[tier]), size, filesizeformat(size), tone=tier) for tier, size in held.items()
+    ]
+    return charts.stacked(gettext("Storage"), points, column=gettext("Memory"))
 
 
 def quota_chart(used: int, limit: int) -> Chart:
     """As far as it goes: of people with few facts the bar is nearly empty, and that is what it says."""
-    points = [Point("Rows", used, f"{used:,} of {limit:,}", tone="longterm")]
-    about = f"{used:,} of {limit:,} rows, {_percent(used, limit)}."
-    return charts.stacked("Rows of long-term memory", points, whole=limit, about=about)
+    taken = {"used": count_text(used), "limit": count_text(limit)}
+    shown = gettext("{used} of {limit}").format(**taken)
+    about = gettext("{used} of {limit} rows, {share}.").format(**taken, share=f"{used / max(limit, 1):.0%}")
+    points = [Point(gettext("Rows"), used, shown, tone="longterm")]
+    return charts.stacked(gettext("Rows of long-term memory"), points, whole=limit, about=about)
 
 
-def _percent(part: int, whole: int) -> str:
-    return f"{part / max(whole, 1):.0%}"
+def _weekly(weeks: Sequence[tuple[date, int]]) -> list[Point]:
+    return [Point(date_format(monday, gettext("j M")), n) for monday, n in weeks]
 
 
 def _kind_point(kind: Kind, n: int) -> Point:
-    return Point(kind.label, n, url=f"{reverse('inspector:facts')}?{urlencode({'kind': kind.slug})}")
+    return Point(gettext(kind.label), n, url=f"{reverse('inspector:facts')}?{urlencode({'kind': kind.slug})}")
 
 
 def _url(memory_id: UUID) -> str:
@@ -171,7 +180,7 @@ def by_day(memories: Sequence[Memory], *, now: datetime) -> list[EndingDay]:
             memory_id=memory.id,
             statement=memory.statement,
             url=_url(memory.id),
-            kind_label=memory.kind.label,
+            kind_label=gettext(memory.kind.label),
             said_at=memory.said_at,
             ends_at=ends_at,
             left=_left(ends_at - now, away=away),
@@ -182,14 +191,14 @@ def by_day(memories: Sequence[Memory], *, now: datetime) -> list[EndingDay]:
 
 def _day_name(day: date, *, away: int) -> str:
     if away in {0, 1}:
-        return "Today" if away == 0 else "Tomorrow"
-    return date_format(day, "l, j F")
+        return gettext("Today") if away == 0 else gettext("Tomorrow")
+    return date_format(day, gettext("l, j F"))
 
 
 def _left(left: timedelta, *, away: int) -> str:
     if away > 1:
-        return f"{away} days left"
+        return gettext("{n} days left").format(n=away)
     hours = int(left.total_seconds() // 3600)
     if hours < 1:
-        return "less than an hour left"
-    return f"{hours} hour{'' if hours == 1 else 's'} left"
+        return gettext("less than an hour left")
+    return ngettext("{n} hour left", "{n} hours left", hours).format(n=hours)

@@ -10,6 +10,7 @@ from django.db.models import QuerySet, Sum
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_POST
 
 from memoryapp.accounts import operations as accounts
@@ -25,6 +26,7 @@ from memoryapp.inspector.views import SOON_DAYS, render_page
 from memoryapp.longterm import queries, tallies
 from memoryapp.longterm.feedback import give_feedback
 from memoryapp.longterm.models import Memory
+from memoryapp.longterm.tallies import Standing
 from memoryapp.policies.feedback import Verdict
 from memoryapp.scratchpad import queries as scratchpad
 from memoryapp.scratchpad.models import Run
@@ -40,10 +42,18 @@ FIRST_LOOK: Final = timedelta(days=365 * 100)  # before a first visit there is n
 @require_GET
 def overview(request: HttpRequest) -> HttpResponse:
     user_id, now = break_glass.subject(request), timezone.now()
-    time_zone = timezone.get_current_timezone_name()
-    standing = tallies.standing(user_id, now=now, time_zone=time_zone, weeks=WEEKS)
+    seen_until = _seen_until(request, user_id, now=now)
+    since = seen_until or now - FIRST_LOOK
+    standing = tallies.standing(
+        user_id,
+        now=now,
+        time_zone=timezone.get_current_timezone_name(),
+        weeks=WEEKS,
+        since=since,
+        days=SOON_DAYS,
+    )
     facts = sum(n for _, n in standing.by_kind)
-    expiring, expiring_count = _first(queries.expiring_soon(user_id, now=now, days=SOON_DAYS))
+    expiring = _first(queries.expiring_soon(user_id, now=now, days=SOON_DAYS), standing.ending)
     recalls = context_queries.recalls_per_week(user_id, weeks=WEEKS, now=now)
     quota = queries.quota(user_id)
     tiers = _tiers(user_id, facts=facts)
@@ -57,7 +67,9 @@ def overview(request: HttpRequest) -> HttpResponse:
         "listed": LISTED,
         "news": _news(
             user_id,
-            since=_seen_until(request, user_id, now=now),
+            standing,
+            seen_until=seen_until,
+            since=since,
             now=now,
             shown=LISTED if request.GET.get("news") == "all" else SHOWN,
         ),
@@ -66,7 +78,7 @@ def overview(request: HttpRequest) -> HttpResponse:
             for memory in queries.memories(user_id, status="waiting").order_by("-recorded_at", "-id")[:3]
         ],
         "expiring": [presentation.memory_row(memory) for memory in expiring],
-        "expiring_count": expiring_count,
+        "expiring_count": standing.ending,
         "kinds": show.kinds_chart(standing.by_kind),
         "growth": show.growth_chart(standing.growth),
         "recalls": show.recalls_chart(recalls),
@@ -92,7 +104,7 @@ def fact_swap(request: HttpRequest, memory_id: UUID) -> HttpResponse:
 
 def _swapped(successor: Memory | None) -> Offer:
     """The way back is the same the other way round."""
-    text = "The former value is in use again."
+    text = gettext("The former value is in use again.")
     if successor is None:
         return Offer(text)
     url = reverse("inspector:fact_swap", args=[successor.id])
@@ -117,25 +129,32 @@ def _tiers(user_id: UUID, *, facts: int) -> dict[str, dict[str, Any]]:
     }
 
 
-def _news(user_id: UUID, *, since: datetime | None, now: datetime, shown: int) -> show.News:
-    start = since or now - FIRST_LOOK
-    learned, learned_count = _first(tallies.learned_since(user_id, start), shown=shown)
-    changed, changed_count = _first(tallies.replaced_since(user_id, start), shown=shown)
-    expired, expired_count = _first(tallies.expired_since(user_id, start), shown=shown)
-    swept = activity.entries(user_id).filter(verb=Verb.EXPIRED, recorded_at__gt=start)
+def _news(
+    user_id: UUID,
+    standing: Standing,
+    *,
+    seen_until: datetime | None,
+    since: datetime,
+    now: datetime,
+    shown: int,
+) -> show.News:
+    learned = _first(tallies.learned_since(user_id, since), standing.learned, shown=shown)
+    expired = _first(tallies.expired_since(user_id, since), standing.ended, shown=shown)
+    replaced = tallies.replaced_since(user_id, since)
+    changed = list(replaced[: shown + 1])
+    swept = activity.entries(user_id).filter(verb=Verb.EXPIRED, recorded_at__gt=since)
     return show.News(
-        since=since,
+        since=seen_until,
         learned=[show.learned_row(memory, now=now) for memory in learned],
-        learned_count=learned_count,
-        changed=[show.changed_row(former) for former in changed],
-        changed_count=changed_count,
+        learned_count=standing.learned,
+        changed=[show.changed_row(former) for former in changed[:shown]],
+        changed_count=len(changed) if len(changed) <= shown else replaced.count(),
         expired=[show.expired_row(memory) for memory in expired],
-        expired_count=expired_count,
+        expired_count=standing.ended,
         deleted=swept.aggregate(total=Sum("rows"))["total"] or 0,
     )
 
 
-def _first(rows: QuerySet[Memory], *, shown: int = SHOWN) -> tuple[list[Memory], int]:
-    """Those that are shown, and how many there are: counted only where they are more, which reads them all again."""
-    found = list(rows[: shown + 1])
-    return found[:shown], len(found) if len(found) <= shown else rows.count()
+def _first(rows: QuerySet[Memory], count: int, *, shown: int = SHOWN) -> list[Memory]:
+    """Of ``count`` rows. By their ids, so that what is put in order are entries of an index and not wide rows."""
+    return list(rows.filter(id__in=rows.values("id")[:shown])) if count else []

@@ -8,6 +8,7 @@ from uuid import UUID
 from django.db.models import prefetch_related_objects
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext, pgettext
 
 from memoryapp.longterm import queries as longterm
 from memoryapp.longterm.feedback import is_set_aside
@@ -16,7 +17,7 @@ from memoryapp.longterm.presentation import ORIGIN_LABELS, STATUS_LABELS, expire
 from memoryapp.policies.flags import instruction_shaped
 from memoryapp.policies.reconciliation import normalise
 from memoryapp.policies.trust import Origin
-from memoryapp.transcript.models import Turn
+from memoryapp.transcript.models import Message, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +62,9 @@ def memory_row(memory: Memory) -> MemoryRow:
     return MemoryRow(
         id=memory.id,
         statement=memory.statement,
-        kind_label=memory.kind.label,
+        kind_label=gettext(memory.kind.label),
         kind_slug=memory.kind.slug,
-        origin_label=ORIGIN_LABELS[Origin(memory.origin)],
+        origin_label=str(ORIGIN_LABELS[Origin(memory.origin)]),
         quote="" if _is_same(memory.quote, memory.statement) else memory.quote,
         said_at=memory.said_at,
         recorded_at=memory.recorded_at,
@@ -97,8 +98,12 @@ def turn_url(turn: Turn) -> str:
 
 
 def source_url(memory: Memory) -> str:
-    """The message it was taken from, while its conversation is there."""
-    message = memory.source_message
+    """The message it was taken from."""
+    return message_url(memory.source_message)
+
+
+def message_url(message: Message | None) -> str:
+    """While its conversation is there; else empty."""
     is_there = (
         message is not None
         and message.turn.deleted_at is None
@@ -109,8 +114,10 @@ def source_url(memory: Memory) -> str:
 
 def _status_label(memory: Memory, *, has_faded: bool) -> str:
     if has_faded:
-        return "Expired"
-    return "Set aside as wrong" if is_set_aside(memory) else STATUS_LABELS[Memory.Status(memory.status)]
+        return pgettext("a state", "Expired")
+    if is_set_aside(memory):
+        return gettext("Set aside as wrong")
+    return str(STATUS_LABELS[Memory.Status(memory.status)])
 
 
 def _waiting_card(memory: Memory, rival: Memory | None) -> WaitingCard:
@@ -126,7 +133,8 @@ def _waiting_card(memory: Memory, rival: Memory | None) -> WaitingCard:
 def flag_reason(memory: Memory) -> str:
     if not memory.is_flagged:
         return ""
-    return instruction_shaped(memory.statement) or "it reads like an instruction to the assistant"
+    reason = instruction_shaped(memory.statement)
+    return gettext(reason) if reason else gettext("it reads like an instruction to the assistant")
 
 
 def _is_same(quote: str, statement: str) -> bool:

@@ -7,12 +7,14 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_POST
 
-from memoryapp.errors import InvalidInputError, MemoryAppError
+from memoryapp.errors import MemoryAppError
 from memoryapp.inspector import undoing
+from memoryapp.inspector.amounts import count_text
 from memoryapp.inspector.break_glass import subject
-from memoryapp.inspector.posted import INCOMPLETE, next_page, uuid_or_none
+from memoryapp.inspector.posted import next_page, uuid_of
 from memoryapp.longterm import forgettings, lifetimes
 from memoryapp.longterm.forgettings import TooLateError, Undone, UndoneAlreadyError
 
@@ -37,33 +39,33 @@ def forgetting_finish(request: HttpRequest, forgetting_id: UUID) -> HttpResponse
     except (TooLateError, UndoneAlreadyError) as error:
         messages.error(request, str(error))
     else:
-        undoing.tell(request, "Deleted for good.")
+        undoing.tell(request, gettext("Deleted for good."))
     return HttpResponseRedirect(next_page(request.POST) or reverse("inspector:facts"))
 
 
 @login_required
 @require_POST
 def lifetimes_undo(request: HttpRequest) -> HttpResponse:
-    """Every lifetime of a change as it was, to the moment."""
-    user_id, change_id = subject(request), uuid_or_none(request.POST.get("change", ""))
-    if change_id is None:
-        raise InvalidInputError(INCOMPLETE)
+    """Every lifetime of a change, or every kind, as it was, to the moment."""
+    user_id, change_id = subject(request), uuid_of(request.POST.get("change", ""))
     try:
         count = lifetimes.undo(user_id, change_id, now=timezone.now())
     except MemoryAppError as error:
         messages.error(request, str(error))
     else:
-        undoing.tell(
-            request,
-            "Its lifetime is as it was." if count == 1 else f"As before: the lifetimes of {count:,} facts.",
-        )
+        text = ngettext("It is as it was.", "As before: {n} facts.", count)
+        undoing.tell(request, text.format(n=count_text(count)))
     return HttpResponseRedirect(next_page(request.POST) or reverse("inspector:facts"))
 
 
 def _said(undone: Undone) -> str:
     count = undone.memories + undone.experiences
-    back = "It is back." if count == 1 else f"{count:,} are back."
+    back = ngettext("It is back.", "{n} are back.", count).format(n=count_text(count))
     if not undone.kept_away:
-        return back if count else "Nothing was left to bring back."
-    away = "One stayed away" if undone.kept_away == 1 else f"{undone.kept_away:,} stayed away"
-    return f"{back} {away}: what was said since has taken the place."
+        return back if count else gettext("Nothing was left to bring back.")
+    away = ngettext(
+        "One stayed away: what was said since has taken the place.",
+        "{n} stayed away: what was said since has taken the place.",
+        undone.kept_away,
+    )
+    return f"{back} {away.format(n=count_text(undone.kept_away))}"

@@ -31,7 +31,7 @@ class Offer:
 
     text: str
     url: str = ""
-    label: str = "Undo"
+    label: str = ""  # "Undo", where it says nothing
     until: str = ""
     fields: Mapping[str, str] = field(default_factory=dict)
     finish_url: str = ""
@@ -54,15 +54,14 @@ def offer(
     url: str,
     until: datetime | None,
     fields: Mapping[str, str] = NO_FIELDS,
-    label: str = "Undo",
-    finish_url: str = "",
+    label: str = "",
 ) -> None:
     """The next page says ``text``, with a button that posts ``fields`` to ``url``, until ``until`` (None: no end).
 
-    ``url`` empty: it cannot be undone, and only the text is shown. ``finish_url``: where a second button, "Forget now",
-    posts to. A post also gets ``next``, the page on which the notice stood, to go back to.
+    ``url`` empty: it cannot be undone, and only the text is shown. ``label``: on the button, instead of "Undo". The
+    post also gets ``next``, the page on which the notice stood, to go back to.
     """
-    put(request, Offer(text, url, label, until.isoformat() if until else "", dict(fields), finish_url))
+    put(request, Offer(text, url, label, until.isoformat() if until else "", dict(fields)))
 
 
 def put(request: HttpRequest, made: Offer) -> None:

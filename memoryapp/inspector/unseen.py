@@ -5,6 +5,7 @@ from typing import Final
 
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
 
 # Controls, every character that reorders, hides or joins text, blanks that are letters, and the variation selectors and
 # tags, which carry whole hidden sentences. Unlike in a reply, also the joiners: here exact is better than pretty.
@@ -25,5 +26,7 @@ def with_unseen_named(text: str) -> SafeString:
 
 def _mark(character: str) -> SafeString:
     return format_html(
-        '<span class="unseen" title="A character that cannot be seen">U+{}</span>', f"{ord(character):04X}"
+        '<span class="unseen" title="{}">U+{}</span>',
+        gettext("A character that cannot be seen"),
+        f"{ord(character):04X}",
     )

@@ -86,7 +86,7 @@ document.addEventListener("htmx:after:swap", () => {
 
 document.addEventListener("htmx:error", (event) => {
   if (event.detail.ctx?.sourceElement?.id !== "composer") return;
-  showUnreachable(document.getElementById("composer-error"), "Strata cannot be reached. Your message is still here; send it again in a moment.");
+  showUnreachable(document.getElementById("composer-error"), form().dataset.unreachable);
 });
 
 dropArrivedDraft();

@@ -6,8 +6,9 @@ function boxes() {
   return [...form.elements].filter((control) => control.name === "id");
 }
 
-function chats(count) {
-  return count === 1 ? "1 chat" : `${count} chats`;
+/** What the element says of this many chats. */
+function told({ dataset }, count) {
+  return count === 1 ? dataset.one : dataset.many.replace("{n}", count);
 }
 
 function refresh() {
@@ -17,7 +18,7 @@ function refresh() {
   all.indeterminate = count > 0 && !all.checked;
   for (const button of form.querySelectorAll("[data-bulk]")) {
     button.disabled = count === 0;
-    button.querySelector("span").textContent = count ? `${button.dataset.bulk} ${chats(count)}` : `${button.dataset.bulk} selected`;
+    button.querySelector("span").textContent = count ? told(button, count) : button.dataset.none;
   }
 }
 
@@ -41,7 +42,7 @@ if (form) {
     if (event.target.form !== form) return;
     if (event.target.id === "select-all") for (const box of boxes()) box.checked = event.target.checked;
     refresh();
-    document.getElementById("status").textContent = `${chats(boxes().filter((box) => box.checked).length)} selected`;
+    document.getElementById("status").textContent = told(form, boxes().filter((box) => box.checked).length);
   });
   addEventListener("pageshow", refresh); // back from another page, the boxes are as they were left
   refresh();

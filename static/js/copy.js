@@ -26,11 +26,11 @@ function visibleText(source) {
 async function copyFrom(button, source) {
   const label = button.querySelector("[data-copy-label]") ?? button;
   const words = (button.dataset.words ??= label.textContent);
-  let result = "Copied";
+  let result = document.body.dataset.copied;
   try {
     await copyText(visibleText(source));
   } catch {
-    result = "Select it and copy by hand";
+    result = document.body.dataset.notCopied;
   }
   label.textContent = result;
   button.dataset.copied = "";

@@ -1,5 +1,5 @@
 // Picking facts in a list, and correcting one in its place. Without this the checkboxes and forms work by themselves.
-// Keys mean something outside of fields only, and not at all where <html data-keys="off">.
+// Keys mean something outside of fields only, and not at all where <html data-keys="off">, which is in the settings.
 
 const form = document.getElementById("bulk");
 const boxes = () => [...document.querySelectorAll("[data-fact] [name=fact]")];
@@ -10,10 +10,10 @@ function showCount() {
   const all = form.querySelector("#pick-all");
   const picked = boxes().filter((box) => box.checked).length;
   const note = form.querySelector("#bulk-count");
-  note.textContent = all?.checked ? "Picked:" : `${picked} picked`;
+  note.textContent = all?.checked ? note.dataset.all : note.dataset.counting.replace("0", picked);
   form.hidden = !picked && !all?.checked;
   for (const button of form.querySelectorAll("button")) button.disabled = form.hidden;
-  for (const label of form.querySelectorAll("[data-counting]")) {
+  for (const label of form.querySelectorAll("button [data-counting]")) {
     label.textContent = label.dataset.counting.replace("0", all?.checked ? all.dataset.total : picked);
   }
   const page = document.getElementById("pick-page");

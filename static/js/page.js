@@ -78,7 +78,7 @@ addEventListener("pageshow", () => {
 
 document.addEventListener("htmx:error", (event) => {
   if (!event.detail.ctx?.sourceElement?.matches("form:not(#composer)")) return;
-  showUnreachable(document.getElementById("alert"), "Strata cannot be reached. Nothing was changed; try again in a moment.");
+  showUnreachable(document.getElementById("alert"), document.body.dataset.unreachable);
 });
 
 // Only a lost session redirects a request of htmx. The page itself then asks to sign in, and comes back to where it was.

@@ -4,9 +4,12 @@ const THEMES = ["light", "dark", "system"];
 const form = document.getElementById("theme-toggle");
 
 function show(theme) {
-  const label = `Colours: ${theme}`;
   document.documentElement.dataset.theme = theme;
-  for (const icon of form.querySelectorAll("[data-theme-icon]")) icon.hidden = icon.dataset.themeIcon !== theme;
+  let label = "";
+  for (const icon of form.querySelectorAll("[data-theme-icon]")) {
+    icon.hidden = icon.dataset.themeIcon !== theme;
+    if (!icon.hidden) label = icon.dataset.label;
+  }
   form.querySelector("[data-theme-label]").textContent = label;
   form.querySelector("button").title = label;
 }

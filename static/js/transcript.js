@@ -63,14 +63,7 @@ function watchScrolling() {
   sizes.observe(scroller);
 }
 
-// Words for screen readers: one when a reply begins, waits or ends. The transcript itself stays quiet.
-const ENDINGS = {
-  completed: "Reply complete",
-  failed: "There is no answer to this message",
-  limited: "Stopped at a limit",
-  interrupted: "The reply was cut off",
-  cancelled: "Stopped",
-};
+// Words for screen readers: one when a reply begins, waits or ends. The transcript itself stays quiet, and holds the words.
 const live = new Map();
 
 function announce(text) {
@@ -79,14 +72,15 @@ function announce(text) {
 
 function ending(turn) {
   const noted = turn.querySelectorAll(".remembered > li").length;
-  const words = ENDINGS["atLimit" in turn.dataset ? "limited" : turn.dataset.status] ?? "";
-  return noted ? `${words}. ${noted === 1 ? "One memory" : `${noted} memories`} noted.` : words;
+  const said = scroller.dataset;
+  const words = said["atLimit" in turn.dataset ? "limited" : turn.dataset.status] ?? "";
+  return noted ? `${words}. ${noted === 1 ? said.oneNoted : said.manyNoted.replace("{n}", noted)}` : words;
 }
 
 function noteTurn(turn) {
   if ("live" in turn.dataset) {
     const wait = turn.querySelector("[data-waits]");
-    const words = wait?.dataset.waits ?? "Strata is answering";
+    const words = wait?.dataset.waits ?? scroller.dataset.answering;
     turn.ariaBusy = String(!wait);
     if (live.get(turn.id) !== words) announce(words);
     live.set(turn.id, words);
@@ -135,8 +129,6 @@ document.addEventListener("keydown", (event) => {
 // A stream reconnects by itself once it has been open; what never opened, or may not be read any more, ends here.
 let retryMs = RETRY_MS;
 
-const LOST = "Connection lost, trying again…";
-
 // Said beside what is there, not instead of it: the server sends only what changes, so the line must come back as it was.
 function sayLost(turn) {
   const activity = turn.querySelector(".activity");
@@ -144,10 +136,10 @@ function sayLost(turn) {
   const words = document.createElement("div");
   words.className = "activity__text";
   words.dataset.lost = "";
-  words.textContent = LOST;
+  words.textContent = scroller.dataset.lost;
   activity.prepend(words);
   activity.dataset.isLost = "";
-  announce(LOST);
+  announce(scroller.dataset.lost);
 }
 
 function clearLost(turn) {
@@ -155,7 +147,7 @@ function clearLost(turn) {
   if (!words) return;
   delete words.parentElement.dataset.isLost;
   words.remove();
-  announce("The connection is back");
+  announce(scroller.dataset.back);
 }
 
 function retryLater(turn) {

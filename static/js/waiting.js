@@ -12,13 +12,15 @@ function remaining(time) {
   return Math.ceil((ends.get(time) - performance.now()) / SECOND_MS);
 }
 
-function words(seconds) {
-  if (seconds <= 0) return "any moment now";
-  return seconds < SHORT_S ? `in ${seconds} s` : `in ${Math.round(seconds / MINUTE_S)} min`;
+function words(seconds, said) {
+  if (seconds <= 0) return said.soon;
+  return seconds < SHORT_S ? said.seconds.replace("{n}", seconds) : said.minutes.replace("{n}", Math.round(seconds / MINUTE_S));
 }
 
 function refresh() {
-  for (const time of document.querySelectorAll("time[data-countdown]")) time.textContent = words(remaining(time));
+  for (const time of document.querySelectorAll("time[data-countdown]")) {
+    time.textContent = words(remaining(time), time.closest("[data-soon]").dataset);
+  }
 }
 
 refresh();

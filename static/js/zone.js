@@ -10,7 +10,7 @@ function refresh() {
   hint.hidden = !isListed || select.value === here;
 }
 
-button.textContent = `Use ${here} (this browser)`;
+button.textContent = button.dataset.text.replace("{zone}", here);
 button.addEventListener("click", () => {
   select.value = here;
   refresh();

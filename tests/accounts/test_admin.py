@@ -33,36 +33,39 @@ def test_every_model_is_in_the_admin():
     assert missing == []
 
 
-@pytest.mark.parametrize("model", OURS, ids=lambda model: model._meta.label)
-def test_the_list_of_every_model_shows_rows_without_content(staff, alice, model):
+def test_the_list_of_every_model_shows_rows_without_content(staff, alice, subtests):
     everything_of(alice)
 
-    response = staff.get(page(model, "changelist"))
+    for model in OURS:
+        with subtests.test(model._meta.label):
+            response = staff.get(page(model, "changelist"))
 
-    assert response.status_code == 200
-    assert response.context["cl"].result_count > 0
-    assert CONTENT not in response.content.decode()
+            assert response.status_code == 200
+            assert response.context["cl"].result_count > 0
+            assert CONTENT not in response.content.decode()
 
 
-@pytest.mark.parametrize("model", OURS, ids=lambda model: model._meta.label)
-def test_the_page_of_a_row_shows_no_content(staff, alice, model):
+def test_the_page_of_a_row_shows_no_content(staff, alice, subtests):
     everything_of(alice)
 
-    response = staff.get(page(model, "change", model._default_manager.first().pk))
+    for model in OURS:
+        with subtests.test(model._meta.label):
+            response = staff.get(page(model, "change", model._default_manager.first().pk))
 
-    assert response.status_code == 200
-    assert CONTENT not in response.content.decode()
+            assert response.status_code == 200
+            assert CONTENT not in response.content.decode()
 
 
-@pytest.mark.parametrize("model", OURS, ids=lambda model: model._meta.label)
-def test_the_history_and_the_deletion_of_a_row_name_no_content(staff, alice, model):
+@pytest.mark.parametrize("name", ["history", "delete"])
+def test_the_history_and_the_deletion_of_a_row_name_no_content(staff, alice, name, subtests):
     everything_of(alice)
-    row = model._default_manager.first()
 
-    for name in ("history", "delete"):
-        response = staff.get(page(model, name, row.pk))
-        assert response.status_code in {200, 403}
-        assert CONTENT not in response.content.decode()
+    for model in OURS:
+        with subtests.test(model._meta.label):
+            response = staff.get(page(model, name, model._default_manager.first().pk))
+
+            assert response.status_code in {200, 403}
+            assert CONTENT not in response.content.decode()
 
 
 def test_a_change_is_logged_without_content(staff, alice):
@@ -76,11 +79,12 @@ def test_a_change_is_logged_without_content(staff, alice):
     assert CONTENT not in entry.object_repr + entry.change_message
 
 
-@pytest.mark.parametrize("model", OURS, ids=lambda model: model._meta.label)
-def test_no_row_shows_content_as_its_name(alice, model):
+def test_no_row_shows_content_as_its_name(alice, subtests):
     everything_of(alice)
 
-    assert all(CONTENT not in str(row) for row in model._default_manager.all())
+    for model in OURS:
+        with subtests.test(model._meta.label):
+            assert all(CONTENT not in str(row) for row in model._default_manager.all())
 
 
 @pytest.mark.parametrize("label", ["accounts.ApiToken", "accounts.SignInLink"])

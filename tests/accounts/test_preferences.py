@@ -41,6 +41,16 @@ def test_the_theme_is_on_every_page_of_its_person(client, alice):
     assert 'data-theme="dark"' in client.get("/").content.decode()
 
 
+def test_single_keys_can_be_turned_off_on_every_page_of_their_person_and_on_again(client, alice):
+    client.force_login(alice)
+    pages = []
+    for sent in ([], ["off"], ["off", "on"]):  # as a form without the box sends it, with it empty, and ticked
+        client.post(PREFERENCES, {"time_zone": "UTC", "list_keys": sent})
+        pages.append(client.get("/").content.decode())
+
+    assert ['data-keys="off"' in page for page in pages] == [False, True, False]
+
+
 def test_the_theme_button_keeps_the_choice_for_the_pages_before_sign_in(client, alice):
     client.force_login(alice)
     client.post(APPEARANCE, {"theme": "light"})

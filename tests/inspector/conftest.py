@@ -1,6 +1,16 @@
 """Fixtures for the pages of the inspector."""
 
-from tests.personas import browser
+import pytest
+from django.test import Client
+
+from tests.inspector.summarising import conversation, first, second
+from tests.personas import browser, signed_in
 from tests.turns import configure, model, nudges
 
-__all__ = ["browser", "configure", "model", "nudges"]
+__all__ = ["browser", "configure", "conversation", "first", "model", "nudges", "second"]
+
+
+@pytest.fixture
+def staff(carol) -> Client:
+    """Carol's browser."""
+    return signed_in(carol)

@@ -183,6 +183,17 @@ def test_a_change_of_lifetimes_is_undone_by_its_person_alone_and_for_an_hour(
     assert browser.post(offer["url"], {"change": "nonsense"}).status_code == 422
 
 
+def test_another_kind_is_taken_back_by_the_offered_button(browser, alice):
+    [one] = many(alice, 1)
+
+    browser.post(BULK, {"do": "change_kind", "kind": "preference", "fact": picked(one)})
+    offer = browser.session["undo_offers"][-1]
+    browser.post(offer["url"], offer["fields"])
+
+    assert queries.get_memory(alice.id, one.id).kind.slug == "event"
+    assert "It is as it was." in words_of(browser.get(FACTS))
+
+
 def test_kept_extended_and_of_another_kind(browser, alice):
     memories = many(alice, 2)
     Memory.objects.filter(user=alice).update(affirmed_at=NOW - 9 * DAY)

@@ -46,8 +46,8 @@ def test_a_conversation_shows_its_words_its_summary_and_what_was_learned(browser
     response = browser.get(reverse("inspector:conversation", args=[conversation.id]))
 
     context = response.context
-    assert [(row.user_text, row.reply_text) for row in context["turns"]] == [("I like figs.", "Noted.")]
-    assert [(row.version, row.first_seq, row.last_seq) for row in context["summaries"]] == [(1, 1, 1)]
+    assert [(row.asked.text, row.reply.text) for row in context["turns"]] == [("I like figs.", "Noted.")]
+    assert [(row.version, row.covers) for row in context["summaries"]] == [(1, "Message 1")]
     assert [row.statement for row in context["memories"]] == ["I like figs."]
 
 

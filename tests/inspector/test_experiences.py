@@ -4,6 +4,8 @@ from datetime import timedelta
 from uuid import uuid4
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
@@ -86,6 +88,81 @@ def test_the_list_is_paged_without_gaps_or_repeats(browser, alice):
         url = response.context["next_url"] and EXPERIENCES + response.context["next_url"]
 
     assert seen == [f"Goal {number}" for number in reversed(range(60))]
+
+
+class TestNarrowing:
+    def found(self, browser, **filters):
+        return {row.goal for row in browser.get(EXPERIENCES, filters).context["experiences"]}
+
+    @pytest.fixture
+    def four(self, alice):
+        learn(alice, "Sum up the invoices")
+        learn(alice, "Book a table", outcome=Experience.Outcome.FAILED, worked="", avoid="Calling at noon")
+        learn(alice, "Read a page", origin=Origin.UNTRUSTED)
+        resting = learn(alice, "Guess a number")
+        Experience.objects.filter(id=resting.id).update(confidence=0.2)
+
+    @pytest.mark.usefixtures("four")
+    @pytest.mark.parametrize(
+        ("filters", "goals"),
+        [
+            ({"outcome": "failed"}, {"Book a table"}),
+            ({"state": "used"}, {"Sum up the invoices", "Book a table"}),
+            ({"state": "waits"}, {"Read a page"}),
+            ({"state": "unsure"}, {"Guess a number"}),
+            ({"q": "UP THE INVOICES", "state": "used"}, {"Sum up the invoices"}),
+            ({"q": "at noon"}, {"Book a table"}),
+            ({"q": "at noon", "outcome": "succeeded"}, set()),
+        ],
+    )
+    def test_by_outcome_by_what_people_said_and_by_words(self, browser, filters, goals):
+        assert self.found(browser, **filters) == goals
+
+    @pytest.mark.usefixtures("four")
+    def test_a_state_is_the_one_that_rows_say(self, browser):
+        for state in ("used", "waits", "unsure"):
+            rows = browser.get(EXPERIENCES, {"state": state}).context["experiences"]
+            assert {row.state for row in rows} == {state}
+
+    @pytest.mark.usefixtures("four")
+    def test_what_cannot_be_asked_for_is_left_out(self, browser):
+        assert len(self.found(browser, outcome="burnt", state="odd", q="\x00")) == 4
+
+    def test_pages_keep_the_filters(self, browser, alice, monkeypatch):
+        monkeypatch.setattr("memoryapp.inspector.runs.experience_views.PAGE", 1)
+        for goal in ("Trip one", "Poem", "Trip two"):
+            learn(alice, goal)
+
+        first = browser.get(EXPERIENCES, {"q": "trip", "outcome": "succeeded"}).context
+        second = browser.get(EXPERIENCES + first["next_url"]).context
+
+        assert [page["experiences"][0].goal for page in (first, second)] == ["Trip two", "Trip one"]
+        assert second["next_url"] == ""
+
+    def test_no_match_is_told_apart_from_none_at_all(self, browser, alice):
+        learn(alice)
+
+        shown = words_of(browser.get(EXPERIENCES, {"q": "walnuts"}))
+
+        assert "No experience matches" in shown
+        assert "No experiences yet" not in shown
+
+    @pytest.mark.usefixtures("four")
+    def test_bob_finds_none_of_alices(self, client, bob):
+        client.force_login(bob)
+
+        assert self.found(client, q="i") == set()
+
+    def test_more_experiences_take_no_more_queries(self, browser, alice, django_assert_num_queries):
+        for number in range(3):
+            learn(alice, f"Goal {number}")
+        with CaptureQueriesContext(connection) as with_three:
+            browser.get(EXPERIENCES, {"q": "goal"})
+        for number in range(3, 30):
+            learn(alice, f"Goal {number}")
+
+        with django_assert_num_queries(len(with_three)):
+            browser.get(EXPERIENCES, {"q": "goal"})
 
 
 def test_one_is_shown_with_its_lesson_its_rule_and_its_run(browser, alice):

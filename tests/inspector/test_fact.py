@@ -260,6 +260,29 @@ def test_a_fact_lists_the_replies_that_used_it_and_who_read_it(browser, alice, l
     assert [(row.reader, row.day, row.times) for row in page.readings] == [("laptop", NOW.date(), 2)]
 
 
+def test_a_fact_lists_who_did_what_to_it(browser, lisbon):
+    edit(browser, lisbon, "I live in Porto by the river")
+    with acting_as(Actor.PROGRAM, "laptop"):
+        lifetimes.keep(lisbon.user_id, [lisbon.id])
+
+    log = browser.get(page_of(lisbon)).context["memory"].log
+
+    assert [(entry.who, entry.did) for entry in log] == [
+        ("laptop", "Lifetime changed"),
+        ("You", "Edited"),
+        ("Strata", "Added"),
+    ]
+
+
+def test_an_admin_reads_that_the_person_did_it(staff, alice, browser, lisbon):
+    edit(browser, lisbon, "I live in Porto by the river")
+    staff.post(reverse("policies:people_open", args=[alice.id]), {"reason": "Ticket 7"})
+
+    log = staff.get(page_of(lisbon)).context["memory"].log
+
+    assert ("The person", "Edited") in [(entry.who, entry.did) for entry in log]
+
+
 def test_a_quote_is_marked_in_its_whole_message(browser, alice):
     source = message(alice, "By the way, I like figs. And you?")
     memory = remember_from(alice, source, "I like figs.", quote="I like figs.").memory

@@ -6,14 +6,16 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from redis.exceptions import RedisError
 
 from memoryapp.context.models import Use
 from memoryapp.embeddings.registry import get_embedder
 from memoryapp.inspector import undoing
-from memoryapp.inspector.facts import health_views
-from memoryapp.longterm import forgettings, operations, queries
+from memoryapp.inspector.facts import similar
+from memoryapp.longterm import forgettings, operations, queries, search
 from memoryapp.longterm.models import Kind, Memory
 from memoryapp.policies.trust import Origin
+from memoryapp.redis_client import redis_client
 from memoryapp.transcript.models import Turn
 from tests.inspector.reading import words_of
 from tests.longterm.saying import NOW, live, remember
@@ -22,6 +24,7 @@ from tests.world import finished_turn
 
 HEALTH = reverse("inspector:health")
 DUPLICATES = reverse("inspector:duplicates")
+VECTORS = search.vectors
 
 
 def vector(at=0.0):
@@ -137,9 +140,47 @@ def test_vectors_of_two_models_are_never_compared(browser, alice):
     assert browser.get(HEALTH).context["pair_count"] == 0
 
 
+def test_what_was_compared_is_not_compared_again_until_a_fact_changes(browser, alice, monkeypatch):
+    compared = []
+    monkeypatch.setattr(
+        similar.search, "vectors", lambda *args, **values: compared.append(1) or VECTORS(*args, **values)
+    )
+    known(alice, "We decided to use Postgres for Heron")
+    pair = known(alice, "The database of Heron is Postgres, as decided", at=0.1)
+
+    counts = [browser.get(HEALTH).context["pair_count"] for _ in range(2)]
+    operations.edit(alice.id, pair.id, version=pair.version, statement="The fair is in spring", now=NOW)
+    counts.append(browser.get(HEALTH).context["pair_count"])
+
+    assert counts == [1, 1, 0]
+    assert len(compared) == 2
+
+
+def test_what_was_found_is_kept_without_words(alice):
+    known(alice, "We decided to use Postgres for Heron")
+    known(alice, "The database of Heron is Postgres, as decided", at=0.1)
+
+    similar.pairs(alice.id, model_id=get_embedder().model_id)
+
+    [key] = redis_client().keys(f"similar:{alice.id}:*")
+    assert "Postgres" not in redis_client().get(key)
+    assert 0 < redis_client().ttl(key) <= similar.KEPT_S
+
+
+def test_without_redis_pairs_are_found_all_the_same(browser, alice, monkeypatch):
+    def away():
+        raise RedisError
+
+    monkeypatch.setattr(similar, "redis_client", away)
+    known(alice, "We decided to use Postgres for Heron")
+    known(alice, "The database of Heron is Postgres, as decided", at=0.1)
+
+    assert browser.get(HEALTH).context["pair_count"] == 1
+
+
 def test_of_many_facts_pairs_are_looked_for_when_asked_part_by_part(browser, alice, monkeypatch):
-    monkeypatch.setattr(health_views, "COMPARED_AT_ONCE", 3)
-    monkeypatch.setattr(health_views, "PART", 2)
+    monkeypatch.setattr(similar, "COMPARED_AT_ONCE", 3)
+    monkeypatch.setattr(similar, "PART", 2)
     known(alice, "We decided to use Postgres for Heron")
     known(alice, "The database of Heron is Postgres, as decided", at=0.1)
     for number in range(2):
@@ -300,6 +341,7 @@ def test_many_facts_cost_no_more_queries_than_few(browser, alice, lasting):
     browser.get(HEALTH)
     few = asked()
     add(range(3, 30))
+    browser.get(HEALTH)  # compares them, which is kept
 
     assert asked() == few
     assert queries.count(alice.id) == 30

@@ -16,16 +16,12 @@ from memoryapp.lifecycle import figures
 from memoryapp.lifecycle.models import LifecycleRun
 from memoryapp.nudges import EXTRACT_AGAIN
 from memoryapp.transcript import figures as transcript_figures
-from tests.world import CONTENT, everything_of
+from memoryapp.transcript.conversations import start_conversation
+from memoryapp.transcript.models import Turn
+from tests.inspector.reading import words_of
+from tests.world import CONTENT, everything_of, finished_turn
 
 PAGE = "/policies/operations/"
-
-
-@pytest.fixture
-def staff(carol):
-    browser = Client()
-    browser.force_login(carol)
-    return browser
 
 
 def job(user, *, job=LifecycleRun.Job.EXTRACTION, code="overloaded", minutes=5, subject_id=None, tokens=0):
@@ -63,6 +59,13 @@ def test_the_figures_are_for_staff_alone(alice, address):
     assert response.status_code == 403
 
 
+def test_who_may_not_see_the_figures_leaves_no_traceback_in_the_log(db, caplog):
+    Client().get("/metrics")
+
+    (line,) = [record for record in caplog.records if record.name == "django.request"]
+    assert (line.getMessage(), line.exc_info) == ("Forbidden: /metrics", None)
+
+
 def test_the_page_tells_of_everybodys_work_without_what_they_said(staff, alice):
     everything_of(alice)
     job(alice)
@@ -74,16 +77,56 @@ def test_the_page_tells_of_everybodys_work_without_what_they_said(staff, alice):
     assert str(alice.username) not in html
 
 
+def test_work_is_named_in_plain_words_and_as_the_logs_do(staff, alice):
+    job(alice, tokens=100)
+    job(alice, job=LifecycleRun.Job.EXPIRY, code="")
+
+    words = words_of(staff.get(PAGE))
+
+    assert "Replies being written turns running 0" in words
+    assert "Learning from conversations extraction overloaded 1" in words
+    assert "Deleting what is over expiry 1 0 0" in words
+
+
+def test_why_something_failed_is_said_in_words_where_there_are_some(staff, alice):
+    job(alice, code="model_overloaded")
+    job(alice, job=LifecycleRun.Job.TITLE, code="odd_code")
+    finished_turn(alice, start_conversation(alice, now=timezone.now()).id, text="Hello", reply="Hi")
+    Turn.objects.update(status=Turn.Status.FAILED, error_code="worker_lost")
+
+    words = words_of(staff.get(PAGE))
+
+    assert "The model is overloaded. model_overloaded 1" in words
+    assert "Titles of chats title odd_code 1" in words
+    assert "The server that was writing it stopped. worker_lost 1" in words
+
+
+@pytest.mark.parametrize("name", LifecycleRun.Job.values)
+def test_there_are_words_for_every_job(staff, alice, name):
+    job(alice, job=name)
+
+    assert staff.get(PAGE).status_code == 200
+
+
+def test_a_queue_that_does_not_answer_is_said_to_be_out_of_reach(staff, monkeypatch):
+    monkeypatch.setattr(operating, "_queues", lambda: {"turns": None, "memory": 4})
+
+    words = words_of(staff.get(PAGE))
+
+    assert "Replies not picked up yet queue turns not reachable" in words
+    assert "Background work not picked up yet queue memory 4" in words
+
+
 def test_tables_that_nobody_has_counted_yet_are_not_said_to_be_empty(staff, alice, monkeypatch):
     everything_of(alice)
     uncounted = [operating.Stored(tier, 8192, rows) for tier, rows in (("transcript", 0), ("longterm", 1))]
     monkeypatch.setattr(operating, "_storage", lambda: uncounted)
 
-    html = staff.get(PAGE).content.decode()
+    words = words_of(staff.get(PAGE))
 
-    assert "no rows counted yet" in html
-    assert "about 1 row<" in html
-    assert "about 0 rows" not in html
+    assert "no rows counted yet" in words
+    assert words.endswith("about 1 row")
+    assert "about 0 rows" not in words
 
 
 def test_a_failed_job_is_tried_again_at_the_press_of_a_button(staff, alice, monkeypatch):
@@ -134,10 +177,9 @@ def test_older_work_than_a_days_is_not_counted(alice):
     assert (found.job, found.runs, found.failures) == ("extraction", 1, 1)
 
 
-def test_cost_is_told_by_purpose_and_in_money_where_the_price_is_known(alice, monkeypatch):
+def test_cost_is_told_by_purpose_and_in_money_where_the_price_is_known(alice, configure):
     prices = {get_conf().cheap_model: {"usd_per_million_input": 1, "usd_per_million_output": 10}}
-    monkeypatch.setenv("STRATA_MODEL_SETTINGS", json.dumps(prices))
-    get_conf.cache_clear()
+    configure(STRATA_MODEL_SETTINGS=json.dumps(prices))
     job(alice, code="", tokens=1_000_000)
 
     [cost] = [cost for cost in operating.operations(now=timezone.now()).costs if cost.purpose != "replies"]
@@ -148,7 +190,6 @@ def test_cost_is_told_by_purpose_and_in_money_where_the_price_is_known(alice, mo
         100_000,
     )
     assert cost.usd == pytest.approx(2.0)
-    get_conf.cache_clear()
 
 
 def test_a_breaker_is_open_after_three_failures_in_a_row(alice, bob, monkeypatch):
@@ -162,9 +203,8 @@ def test_a_breaker_is_open_after_three_failures_in_a_row(alice, bob, monkeypatch
     assert figures.open_breakers(now=now) == 1
 
 
-def test_metrics_can_be_scraped_with_the_token_of_the_installation(db, alice, monkeypatch):
-    monkeypatch.setenv("METRICS_TOKEN", "scrape-me")
-    get_conf.cache_clear()
+def test_metrics_can_be_scraped_with_the_token_of_the_installation(alice, configure):
+    configure(METRICS_TOKEN="scrape-me")
     job(alice, tokens=500)
 
     response = Client().get("/metrics", headers={"Authorization": "Bearer scrape-me"})
@@ -174,7 +214,6 @@ def test_metrics_can_be_scraped_with_the_token_of_the_installation(db, alice, mo
     assert found["strata_job_failures_last_day", "extraction"] == 1
     assert found["strata_turns", "queued"] == 0
     assert refused.status_code == 403
-    get_conf.cache_clear()
 
 
 def test_metrics_can_be_read_with_an_api_token_of_staff_only(carol, alice):

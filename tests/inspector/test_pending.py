@@ -6,7 +6,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from memoryapp.inspector import undoing
-from memoryapp.inspector.facts.bulk import mark
+from memoryapp.inspector.typed_word import mark
 from memoryapp.longterm import forgettings, operations, queries, tallies
 from memoryapp.longterm.models import Feedback, Memory
 from memoryapp.longterm.unsettling import unsettle

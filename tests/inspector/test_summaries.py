@@ -1,80 +1,16 @@
-"""What compaction did is on a page of its own: to read, compare, correct, make anew, and to see what it left out."""
-
-import html
+"""What compaction did is on a page of its own: to read, compare, correct and make anew."""
 
 import pytest
 from django.urls import reverse
 
-from memoryapp.inspector.conversations.summary_presentation import (
-    LINES_LISTED,
-    LINES_SHOWN,
-    cost_text,
-    sections,
-)
-from memoryapp.llm.base import Usage
+from memoryapp.inspector.conversations.summary_text import sections
 from memoryapp.nudges import SUMMARISE_AGAIN, SUMMARISE_NOW
 from memoryapp.transcript import branches, queries, summaries
-from memoryapp.transcript.models import PinnedLine, Summary
-from memoryapp.transcript.summaries import NewLine, NewSummary
+from memoryapp.transcript.models import Summary
 from tests.inspector.reading import words_of
+from tests.inspector.summarising import ALLERGY, FIRST, SECOND, page_of, summarise, turn_of
 from tests.talking import say
 from tests.turns import start
-
-GOAL = "Plan a trip to Lisbon in May."
-RULE = "Never book before nine in the morning."
-ALLERGY = "My sister Irene is allergic to walnuts."
-FIRST = "## Goal\n- Plan a trip to Lisbon in May.\n\n## Open questions\n- Which hotel?"
-SECOND = "## Goal\n- Plan a trip to Lisbon in May.\n\n## Facts and decisions\n- The hotel is the Miradouro."
-
-
-@pytest.fixture
-def conversation(alice):
-    """Four turns."""
-    conversation = start(alice, title="Lisbon")
-    say(conversation, f"{GOAL} {RULE}", "Gladly. Which hotel do you prefer?")
-    say(conversation, ALLERGY, "Noted, thank you.")
-    say(conversation, "Take the hotel Miradouro.", "The hotel is the Miradouro.")
-    say(conversation, "What about trains?", "There is one at noon.")
-    conversation.refresh_from_db()
-    return conversation
-
-
-@pytest.fixture
-def first(conversation):
-    return summarise(conversation, FIRST, last_seq=2)
-
-
-@pytest.fixture
-def second(conversation, first):
-    return summarise(conversation, SECOND, last_seq=3, replaces=first)
-
-
-def turn_of(conversation, seq: int):
-    return queries.turns(conversation.user_id, conversation.id).get(seq=seq)
-
-
-def summarise(conversation, text: str, *, last_seq: int, replaces=None, lines=(), **changes) -> Summary:
-    made = {
-        "method": Summary.Method.MODEL,
-        "model": "claude-haiku-5-5",
-        "trigger": Summary.Trigger.AFTER_TURN,
-        "tokens_before": 400,
-        "usage": Usage(input_tokens=1_200, output_tokens=300),
-    }
-    new = NewSummary(
-        last_turn_id=turn_of(conversation, last_seq).id, last_seq=last_seq, text=text, **(made | changes)
-    )
-    added = summaries.add_summary(conversation, new, replaces=replaces, lines=lines)
-    assert added is not None
-    return added
-
-
-def page_of(summary: Summary, query: str = "") -> str:
-    return reverse("inspector:summary", args=[summary.conversation_id, summary.version]) + query
-
-
-def left_out(response) -> list[str]:
-    return [line.text for line in response.context["summary"].left_out.lines]
 
 
 def test_a_version_says_what_it_covers_how_it_was_made_and_what_it_cost(browser, second):
@@ -113,18 +49,6 @@ def test_who_made_a_version_and_why_is_said_in_words(browser, conversation, made
     assert said in words_of(browser.get(page_of(summary)))
 
 
-def test_what_a_version_cost_is_money_only_where_prices_are_configured(configure):
-    unpriced = cost_text("some-model", input_tokens=1_000, output_tokens=100)
-    configure(
-        STRATA_MODEL_SETTINGS='{"some-model": {"usd_per_million_input": 1, "usd_per_million_output": 5}}'
-    )
-
-    assert unpriced == "—"
-    assert cost_text("some-model", input_tokens=10_000, output_tokens=1_000) == "$0.0150"
-    assert cost_text("some-model", input_tokens=10, output_tokens=1) == "less than $0.0001"
-    assert cost_text("other", input_tokens=10_000, output_tokens=1_000) == "—"
-
-
 def test_the_text_is_shown_by_its_headings_and_never_as_markup():
     found = sections("Before.\n## Goal\n- One\n- Two\n\nThree <b>bold</b>\n### Open questions:\n1. Which?")
 
@@ -145,33 +69,6 @@ def test_what_a_person_writes_into_a_summary_is_text_and_not_html(browser, conve
 
     assert "<img src=x" not in shown
     assert "&lt;img src=x onerror=alert(1)&gt;" in shown
-
-
-def test_pinned_lines_say_who_said_them_and_what_they_are(browser, conversation):
-    lines = [
-        NewLine(turn_of(conversation, 1).id, PinnedLine.Kind.GOAL, GOAL),
-        NewLine(turn_of(conversation, 1).id, PinnedLine.Kind.CONSTRAINT, RULE),
-    ]
-    summary = summarise(conversation, FIRST, last_seq=2, lines=lines)
-    summaries.pin_line(conversation.user_id, turn_of(conversation, 4).id, text="There is one at noon.")
-
-    rows = browser.get(page_of(summary)).context["summary"].pinned
-
-    assert [(row.kind_label, row.who, row.text, row.seq) for row in rows] == [
-        ("Goal", "You", GOAL, 1),
-        ("Rule", "You", RULE, 1),
-        ("Kept by you", "Strata", "There is one at noon.", 4),
-    ]
-    assert rows[0].message_url == reverse("chat:turn", args=[turn_of(conversation, 1).id])
-
-
-def test_a_pinned_line_is_taken_off_and_the_page_is_shown_again(browser, conversation, first):
-    line = summaries.pin_line(conversation.user_id, turn_of(conversation, 2).id, text=ALLERGY)
-
-    response = browser.post(reverse("inspector:unpin", args=[line.id]), {"version": "1"})
-
-    assert response["Location"] == page_of(first)
-    assert list(queries.pinned_lines(conversation.user_id, conversation.id)) == []
 
 
 def test_what_changed_is_marked_by_word_and_unchanged_lines_are_folded(browser, conversation):
@@ -196,80 +93,6 @@ def test_what_changed_is_marked_by_word_and_unchanged_lines_are_folded(browser, 
 
 def test_the_first_version_has_nothing_to_be_compared_with(browser, first):
     assert "There is no version to compare it with." in words_of(browser.get(page_of(first)))
-
-
-def test_what_was_left_out_leads_to_its_message_and_can_be_kept(browser, conversation, first):
-    response = browser.get(page_of(first))
-
-    (line,) = [row for row in response.context["summary"].left_out.lines if row.text == ALLERGY]
-    assert (line.seq, line.who) == (2, "You")
-    kept = browser.post(
-        reverse("inspector:pin", args=[conversation.id]),
-        {"turn": str(line.turn_id), "text": line.text, "version": "1"},
-    )
-    assert kept["Location"] == f"{page_of(first)}#left-out"
-    again = browser.get(page_of(first))
-    assert [row.text for row in again.context["summary"].pinned] == [ALLERGY]
-    assert ALLERGY not in left_out(again)
-
-
-def test_with_scripts_a_kept_line_says_so_in_its_place_and_joins_the_pinned_ones(
-    browser, conversation, first
-):
-    response = browser.post(
-        reverse("inspector:pin", args=[conversation.id]),
-        {"turn": str(turn_of(conversation, 2).id), "text": ALLERGY, "version": "1"},
-        HTTP_HX_REQUEST="true",
-    )
-
-    shown = response.content.decode()
-    assert response.status_code == 200
-    assert "Kept</span>" in shown
-    assert 'hx-target="#pinned"' in shown
-    assert html.escape(ALLERGY) in shown
-
-
-def test_what_an_earlier_version_left_out_is_still_listed(browser, second):
-    response = browser.get(page_of(second))
-
-    found = response.context["summary"].left_out
-    assert (found.first_seq, found.last_seq) == (1, 3)
-    assert ALLERGY in left_out(response)
-
-
-def test_a_long_list_of_what_was_left_out_is_cut_and_counted(browser, conversation, alice):
-    said = " ".join(f"Walnut tree {number:03d} stands beside brook {number:03d}." for number in range(250))
-    say(conversation, said, "Many trees.")
-    summary = summarise(conversation, "## Goal\n- Something else.", last_seq=5)
-
-    short, long = browser.get(page_of(summary)), browser.get(page_of(summary, "?left_out=all"))
-
-    assert len(short.context["summary"].left_out.lines) == LINES_SHOWN
-    assert f"Show {LINES_LISTED - LINES_SHOWN} more" in words_of(short)
-    found = long.context["summary"].left_out
-    assert len(found.lines) == LINES_LISTED
-    assert found.count > 250
-    assert f"{found.count - LINES_LISTED} more are not listed" in words_of(long)
-
-
-def test_what_was_said_twice_is_left_out_once(browser, conversation):
-    say(conversation, f"{ALLERGY} {ALLERGY}", "I heard you.")
-    summary = summarise(conversation, "## Goal\n- Something else.", last_seq=5)
-
-    lines = browser.get(page_of(summary)).context["summary"].left_out.lines
-
-    assert [line.seq for line in lines if line.text == ALLERGY] == [2]
-
-
-def test_a_sentence_too_long_to_be_pinned_says_so_instead_of_offering_it(browser, conversation):
-    say(conversation, "walnut trees " * 150, "Indeed.")
-    summary = summarise(conversation, "## Goal\n- Something else.", last_seq=5)
-
-    lines = browser.get(page_of(summary)).context["summary"].left_out.lines
-
-    assert [row.problem for row in lines if row.seq == 5 and row.who == "You"] == [
-        "Too long to keep as one line"
-    ]
 
 
 def test_versions_lead_to_the_one_before_and_the_one_after(browser, conversation, first, second):
@@ -440,3 +263,19 @@ def test_a_version_that_never_was_does_not_exist(browser, conversation, first):
     for version in (0, 7, 10**12):
         address = reverse("inspector:summary", args=[conversation.id, version])
         assert browser.get(address).status_code == 404
+
+
+def test_the_summary_of_a_temporary_chat_is_edited_like_any(browser, alice):
+    passing = start(alice, is_temporary=True)
+    say(passing, ALLERGY, "Noted, thank you.")
+    passing.refresh_from_db()
+    made = summarise(passing, FIRST, last_seq=1)
+
+    browser.post(
+        reverse("inspector:summary_edit", args=[passing.id]), {"version": "1", "text": "## Goal\n- Walnuts."}
+    )
+
+    edited = queries.current_summary(alice.id, passing.id)
+    assert (edited.version, edited.text) == (2, "## Goal\n- Walnuts.")
+    assert "Edited by you" in words_of(browser.get(page_of(edited)))
+    assert browser.get(page_of(made)).context["summary"].newest_url == page_of(edited)

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 from django.urls import reverse
-from django.utils import timezone
+from django.utils import timezone, translation
 
 from memoryapp.transcript import conversations
 from memoryapp.transcript.models import Conversation
@@ -17,12 +17,6 @@ from tests.inspector.reading import words_of
 TIERS = reverse("policies:tiers")
 UNDO = reverse("policies:tiers_undo")
 HISTORY = reverse("policies:tiers_history")
-
-
-@pytest.fixture
-def staff(client, carol):
-    client.force_login(carol)
-    return client
 
 
 def form_of(**written: str) -> dict[str, str]:
@@ -98,6 +92,27 @@ def test_several_are_set_at_once_with_a_reason_and_can_be_undone(staff, carol):
     assert queries.conf().run_max_steps == 16
     assert "Undone. What was set before holds again." in words_of(staff.get(TIERS))
     assert not Setting.objects.exists()
+
+
+def test_the_page_leads_to_each_of_its_sections(staff):
+    html = staff.get(TIERS).content.decode()
+
+    jumps = re.findall(r'href="#((?:tier|changes)-[a-z]+)"', html)
+    assert len(jumps) == 6
+    assert all(f'id="{jump}"' in html for jump in jumps)
+
+
+def test_numbers_stand_and_are_read_as_in_the_language_of_the_page(staff, carol):
+    carol.language = "de"
+    carol.save()
+
+    html = staff.get(TIERS).content.decode()
+    with translation.override("de"):
+        sent = form_of(daily_usd="0,5", run_max_tokens="1.000.000")
+    staff.post(TIERS, sent)
+
+    assert 'value="2.000.000"' in html
+    assert (queries.conf().daily_usd, queries.conf().run_max_tokens) == (0.5, 1_000_000)
 
 
 def test_what_is_wrong_is_said_beside_its_field_and_nothing_is_lost(staff):

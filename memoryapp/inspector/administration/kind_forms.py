@@ -1,18 +1,22 @@
 """What an admin writes into the rule of a kind."""
 
-from datetime import UTC, date, datetime, time
+from datetime import date, datetime, time
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from django import forms
 from django.core.validators import MaxLengthValidator
+from django.utils import timezone
 from django.utils.text import slugify
+from django.utils.translation import gettext, gettext_lazy
 
+from memoryapp.inspector.administration.refusals import reason_problem
+from memoryapp.inspector.amounts import count_text
+from memoryapp.longterm import queries
 from memoryapp.longterm.models import MAX_DAYS, Kind
 from memoryapp.policies import reasons
 
-OLD_REASON = "This is the reason for the lifetime before. Say why it is kept so long from now on."
 EXPERIENCE_FIELDS = {"is_always_used"}  # of statements alone
+SLUG_MAX_CHARS = 50  # as its column
 RUN_FIELDS = {
     "half_life_days",
     "min_confidence",
@@ -24,10 +28,9 @@ RUN_FIELDS = {
 class DaysField(forms.CharField):
     """A number of days, or nothing for ever. Digits are 0 to 9: other scripts' are refused, not guessed at."""
 
-    def __init__(self, *, name: str, least: int, **kwargs: Any) -> None:
+    def __init__(self, *, least: int, **kwargs: Any) -> None:
         self.least = least
-        self.problem = f"{name} in days: {least} to {MAX_DAYS:,}, or empty."
-        super().__init__(required=False, label=f"{name} in days", **kwargs)
+        super().__init__(required=False, **kwargs)
         self.widget.attrs.update(inputmode="numeric", autocomplete="off", size="8")
 
     def clean(self, value: Any) -> int | None:
@@ -36,8 +39,14 @@ class DaysField(forms.CharField):
             return None
         is_number = written.isascii() and written.isdigit() and len(written) <= len(str(MAX_DAYS))
         if not is_number or not self.least <= int(written) <= MAX_DAYS:
-            raise forms.ValidationError(self.problem)
+            raise forms.ValidationError(self._problem())
         return int(written)
+
+    def _problem(self) -> str:
+        most = count_text(MAX_DAYS)
+        return gettext("{field}: {least} to {most}, or empty.").format(
+            field=self.label, least=self.least, most=most
+        )
 
 
 class PercentField(forms.IntegerField):
@@ -51,35 +60,41 @@ class PercentField(forms.IntegerField):
 class RuleForm(forms.Form):
     """All of a rule that can be changed. Its values are those of the kind's fields (``values``)."""
 
-    label = forms.CharField(max_length=60)
+    label = forms.CharField(max_length=60, label=gettext_lazy("Label"))
     ttl_days = forms.CharField()
     half_life_days = DaysField(
-        name="Half-life",
         least=1,
-        help_text="After so long, it counts half as recent. Empty: age does not matter.",
+        label=gettext_lazy("Half-life in days"),
+        help_text=gettext_lazy("After so long, it counts half as recent. Empty: age does not matter."),
     )
     min_confidence = PercentField(
-        label="Minimum confidence in %",
+        label=gettext_lazy("Minimum confidence in %"),
         min_value=0,
         max_value=100,
         required=False,
-        help_text="What is less sure is kept, but not recalled.",
+        help_text=gettext_lazy("What is less sure is kept, but not recalled."),
     )
-    needs_confirmation = forms.BooleanField(required=False, label="New ones wait for their person's word")
-    is_always_used = forms.BooleanField(required=False, label="In every prompt, not only when it matters")
+    needs_confirmation = forms.BooleanField(
+        required=False, label=gettext_lazy("New ones wait for their person's word")
+    )
+    is_always_used = forms.BooleanField(
+        required=False, label=gettext_lazy("In every prompt, not only when it matters")
+    )
     rationale = forms.CharField(
-        label="Why so",
+        label=gettext_lazy("Why so"),
         max_length=300,
         widget=forms.Textarea(attrs={"rows": 3}),
         validators=[MaxLengthValidator(300)],
-        help_text="Shown to everyone beside each memory of this kind.",
+        help_text=gettext_lazy("Shown to everyone beside each memory of this kind."),
     )
 
     def __init__(self, data: Any = None, *, kind: Kind) -> None:
         self.kind = kind
         super().__init__(data, initial=_initial(kind))
         least = 0 if kind.subject == Kind.Subject.RUN else 1
-        self.fields["ttl_days"] = DaysField(name="Lifetime", least=least, help_text=_lifetime_help(kind))
+        self.fields["ttl_days"] = DaysField(
+            least=least, label=gettext("Lifetime in days"), help_text=_lifetime_help(kind)
+        )
         for name in _fields_without(kind):
             del self.fields[name]
 
@@ -87,7 +102,7 @@ class RuleForm(forms.Form):
         try:
             return reasons.cleaned(self.cleaned_data["rationale"], max_chars=300)
         except reasons.ReasonMissingError as error:
-            raise forms.ValidationError(str(error)) from error
+            raise forms.ValidationError(reason_problem(error)) from error
 
     def values(self) -> dict[str, Any]:
         """What was written, of a form that is valid; a percentage that stayed leaves the number as it was."""
@@ -102,34 +117,37 @@ class ChangeForm(RuleForm):
     """Another rule for a kind, and from when on."""
 
     applies_on = forms.DateField(
-        label="From",
+        label=gettext_lazy("From"),
         required=False,
         widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
-        help_text="The beginning of this day, where you are. Empty: now.",
-        error_messages={"invalid": "From: a day as year-month-day, or empty for now."},
+        help_text=gettext_lazy("The beginning of this day, where you are. Empty: now."),
+        error_messages={"invalid": gettext_lazy("From: a day as year-month-day, or empty for now.")},
     )
 
     def clean(self) -> dict[str, Any]:
         values = super().clean() or {}
         is_other = "ttl_days" in values and values["ttl_days"] != self.kind.ttl_days
         if is_other and values.get("rationale") == self.kind.rationale:
-            self.add_error("rationale", OLD_REASON)
+            said = gettext(
+                "This is the reason for the lifetime before. Say why it is kept so long from now on."
+            )
+            self.add_error("rationale", said)
         return values
 
-    def applies_at(self, *, time_zone: str) -> datetime | None:
-        """None: now."""
+    def applies_at(self) -> datetime | None:
+        """When that day begins in the zone that is active. None: now."""
         day: date | None = self.cleaned_data["applies_on"]
-        return datetime.combine(day, time(), tzinfo=ZoneInfo(time_zone)).astimezone(UTC) if day else None
+        return timezone.make_aware(datetime.combine(day, time())) if day else None
 
 
 class NewKindForm(RuleForm):
     """A kind that there is not yet."""
 
     slug = forms.SlugField(
-        label="Name for programs",
-        max_length=50,
+        label=gettext_lazy("Name for programs"),
+        max_length=SLUG_MAX_CHARS,
         required=False,
-        help_text="Small letters, digits, - and _. Empty: made of the label. It never changes.",
+        help_text=gettext_lazy("Small letters, digits, - and _. Empty: made of the label. It never changes."),
     )
     field_order = ("label", "slug")
 
@@ -138,9 +156,12 @@ class NewKindForm(RuleForm):
 
     def clean(self) -> dict[str, Any]:
         values = super().clean() or {}
-        values["slug"] = values.get("slug") or slugify(values.get("label", "")).replace("-", "_")
-        if not values["slug"]:
-            self.add_error("slug", "Write a name of letters and digits: the label has none to make it of.")
+        values["slug"] = slug = values.get("slug") or _slug_of(values.get("label", ""))
+        if not slug:
+            said = gettext("Write a name of letters and digits: the label has none to make it of.")
+            self.add_error("slug", said)
+        elif any(slug == kind.slug for kind in queries.kinds()):
+            self.add_error("slug", gettext("There is a kind of this name already."))
         return values
 
     def values(self) -> dict[str, Any]:
@@ -161,8 +182,12 @@ def _initial(kind: Kind) -> dict[str, Any]:
 
 def _lifetime_help(kind: Kind) -> str:
     if kind.subject == Kind.Subject.RUN:
-        return "Empty: for ever. 0: nothing is kept once a run has ended."
-    return "Empty: for ever. It begins anew each time something is said again."
+        return gettext("Empty: for ever. 0: nothing is kept once a run has ended.")
+    return gettext("Empty: for ever. It begins anew each time something is said again.")
+
+
+def _slug_of(label: str) -> str:
+    return slugify(label).replace("-", "_")[:SLUG_MAX_CHARS]
 
 
 def _fields_without(kind: Kind) -> set[str]:

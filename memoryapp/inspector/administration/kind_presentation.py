@@ -6,7 +6,13 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from django.db import models
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.translation import gettext, gettext_lazy, gettext_noop, ngettext
+
 from memoryapp.inspector import charts
+from memoryapp.inspector.amounts import count_text
 from memoryapp.longterm import kind_changes, kind_effects
 from memoryapp.longterm.kind_effects import Fading, Held, Sample, Standing, Sureness
 from memoryapp.longterm.models import Kind, KindChange
@@ -14,29 +20,37 @@ from memoryapp.policies.trust import Origin
 from memoryapp.scratchpad import record_ages
 
 NAMES = {
-    "label": "Label",
-    "ttl_days": "Lifetime",
-    "half_life_days": "Half-life",
-    "min_confidence": "Minimum confidence",
-    "needs_confirmation": "Waits for a word",
-    "is_always_used": "In every prompt",
-    "shape": "Shape",
-    "rationale": "Why",
+    "label": gettext_noop("Label"),
+    "ttl_days": gettext_noop("Lifetime"),
+    "half_life_days": gettext_noop("Half-life"),
+    "min_confidence": gettext_noop("Minimum confidence"),
+    "needs_confirmation": gettext_noop("Waits for a word"),
+    "is_always_used": gettext_noop("In every prompt"),
+    "shape": gettext_noop("Shape"),
+    "rationale": gettext_noop("Why"),
 }
 ORIGIN_WORDS = {
-    Origin.USER_TYPED: "said by its person",
-    Origin.USER_CONFIRMED: "confirmed by its person",
-    Origin.MODEL_INFERRED: "concluded by the model",
-    Origin.TOOL: "from a tool",
-    Origin.IMPORTED: "imported",
-    Origin.UNTRUSTED: "from other text",
+    Origin.USER_TYPED: gettext_noop("said by its person"),
+    Origin.USER_CONFIRMED: gettext_noop("confirmed by its person"),
+    Origin.MODEL_INFERRED: gettext_noop("concluded by the model"),
+    Origin.TOOL: gettext_noop("from a tool"),
+    Origin.IMPORTED: gettext_noop("imported"),
+    Origin.UNTRUSTED: gettext_noop("from other text"),
 }
 STATUS_WORDS = {
-    "pending": "waits for a word",
-    "conflict": "does not fit another",
-    "superseded": "former value",
+    "pending": gettext_noop("waits for a word"),
+    "conflict": gettext_noop("does not fit another"),
+    "superseded": gettext_noop("former value"),
 }
-TO_COME, IN_FORCE, WITHDRAWN, UNDONE = "To come", "Made", "Withdrawn", "Taken back"
+
+
+class State(models.TextChoices):
+    """How far a change has come."""
+
+    TO_COME = "to_come", gettext_lazy("To come")
+    IN_FORCE = "in_force", gettext_lazy("Made")
+    WITHDRAWN = "withdrawn", gettext_lazy("Withdrawn")
+    UNDONE = "undone", gettext_lazy("Taken back")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +99,7 @@ class Effects:
 
     @property
     def goes_first(self) -> Fading | None:
+        """At once, or on the day of the change."""
         return self.fading[0] if self.fading else None
 
 
@@ -97,7 +112,7 @@ class Past:
     differences: Sequence[Difference]
     why: str
     who: str
-    state: str
+    state: State
     decided_at: datetime
     applies_at: datetime
     ended_at: datetime | None
@@ -109,23 +124,27 @@ class Past:
 
     @property
     def is_to_come(self) -> bool:
-        return self.state == TO_COME
+        return self.state == State.TO_COME
 
     @property
     def is_in_force(self) -> bool:
-        return self.state == IN_FORCE
+        return self.state == State.IN_FORCE
 
     @property
     def has_acted(self) -> bool:
-        return self.state in {IN_FORCE, UNDONE}
+        return self.state in {State.IN_FORCE, State.UNDONE}
 
 
 @dataclass(frozen=True, slots=True)
 class Undoing:
-    """What taking the newest change of a kind back does; ``gone``: rows that it cannot bring back."""
+    """What taking the newest change of a kind back does; ``gone``: rows that it cannot bring back.
+
+    ``brings_back``: whether it shows rows again that the change hid.
+    """
 
     change_id: UUID
     label: str
+    brings_back: bool
     gone: int
     until: datetime | None
 
@@ -133,7 +152,7 @@ class Undoing:
 def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Difference]:
     """Field by field, where they differ, in the order of the form."""
     return [
-        Difference(NAMES[field], value_words(field, before[field]), value_words(field, after[field]))
+        Difference(gettext(NAMES[field]), value_words(field, before[field]), value_words(field, after[field]))
         for field in NAMES
         if field in after and before.get(field) != after[field]
     ]
@@ -142,11 +161,13 @@ def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Dif
 def value_words(field: str, value: Any) -> str:
     """A value of a rule as one says it."""
     if field in {"ttl_days", "half_life_days"}:
-        return _days(value, never="for ever" if field == "ttl_days" else "none")
+        if value is None:
+            return gettext("for ever") if field == "ttl_days" else gettext("none")
+        return _days(value)
     if field == "min_confidence":
         return f"{round(value * 100)} %"
     if isinstance(value, bool):
-        return "yes" if value else "no"
+        return gettext("yes") if value else gettext("no")
     return str(value)
 
 
@@ -198,30 +219,29 @@ def age_chart(kind: Kind, after: int | None, *, now: datetime) -> charts.Chart |
     if not ages.counts:
         return None
     points = [charts.Point(_age(at, ages.width_days), count) for at, count in enumerate(ages.counts)]
-    limits = (("Now", kind.ttl_days), ("Then", after))
+    limits = ((gettext("Now: {days}"), kind.ttl_days), (gettext("Then: {days}"), after))
     marks = [
-        (f"{name}: {_days(days, never='for ever')}", (days + 1) / ages.width_days)
-        for name, days in limits
+        (said.format(days=_days(days)), (days + 1) / ages.width_days)
+        for said, days in limits
         if days is not None
     ]
-    total = sum(ages.counts)
+    about = gettext("{n} follow the lifetime of this kind; the oldest are {age} old.")
     return charts.columns(
-        "How long ago they were said or affirmed",
+        gettext("How long ago they were said or affirmed"),
         points,
         tone="longterm",
-        column="Age",
+        column=gettext("Age"),
         marks=marks,
-        about=f"{total:,} follow the lifetime of this kind; the oldest are {points[-1].label} old.",
+        about=about.format(n=count_text(sum(ages.counts)), age=points[-1].label),
     )
 
 
 def past(change: KindChange) -> Past:
+    turned = {field: value for field, value in change.after.items() if field != "rationale"}
     return Past(
         id=change.id,
         kind=change.kind,
-        differences=[
-            row for row in differences(change.before, change.after) if row.name != NAMES["rationale"]
-        ],
+        differences=differences(change.before, turned),
         why=change.after.get("rationale") or change.before.get("rationale") or "",
         who=_name(change.changed_by),
         state=_state(change),
@@ -241,52 +261,88 @@ def undoing(change: KindChange) -> Undoing:
     kind = change.kind
     back = change.before.get("ttl_days", kind.ttl_days)
     now = next(iter(lifetime_effects(kind, back)), Fading(0, 0, 0, 0))
-    if now.kept_rows and kind.subject == Kind.Subject.RUN:
-        label = f"Undo: keep {counted(now.kept_rows, kind)}"
-    elif now.kept_rows:
-        label = f"Undo: bring {counted(now.kept_rows)} back"
-    elif now.rows and kind.subject != Kind.Subject.RUN:
-        label = f"Undo: hide {counted(now.rows)} again"
-    else:
-        label = "Undo: restore the rule"
+    is_run = kind.subject == Kind.Subject.RUN
     return Undoing(
-        change_id=change.id, label=label, gone=change.deleted_rows, until=kind_changes.undo_until(change)
+        change_id=change.id,
+        label=_undo_label(now, kind),
+        brings_back=bool(now.kept_rows) and not is_run,
+        gone=change.deleted_rows,
+        until=kind_changes.undo_until(change),
     )
+
+
+def _undo_label(now: Fading, kind: Kind) -> str:
+    is_run = kind.subject == Kind.Subject.RUN
+    if now.kept_rows and is_run:
+        return gettext("Undo: keep {rows}").format(rows=counted(now.kept_rows, kind))
+    if now.kept_rows:
+        return gettext("Undo: bring {rows} back").format(rows=counted(now.kept_rows))
+    if now.rows and not is_run:
+        return gettext("Undo: hide {rows} again").format(rows=counted(now.rows))
+    return gettext("Undo: restore the rule")
 
 
 def _sample(sample: Sample) -> SampleRow:
     return SampleRow(
         goes=sample.goes,
         age_days=sample.age_days,
-        origin=ORIGIN_WORDS[Origin(sample.origin)],
-        status=STATUS_WORDS.get(sample.status, ""),
+        origin=gettext(ORIGIN_WORDS[Origin(sample.origin)]),
+        status=gettext(STATUS_WORDS.get(sample.status, "")),
         statement=sample.statement,
     )
 
 
-def _state(change: KindChange) -> str:
+def _state(change: KindChange) -> State:
     if change.undone_at:
-        return UNDONE if change.applied_at else WITHDRAWN
-    return IN_FORCE if change.applied_at else TO_COME
+        return State.UNDONE if change.applied_at else State.WITHDRAWN
+    return State.IN_FORCE if change.applied_at else State.TO_COME
 
 
 def _name(person: Any) -> str:
-    return person.get_username() if person else "somebody who is gone"
+    return person.get_username() if person else gettext("somebody who is gone")
 
 
 def counted(rows: int, kind: Kind | None = None) -> str:
     """Of a kind, if it may be of records of runs."""
     if kind is not None and kind.subject == Kind.Subject.RUN:
-        return f"{rows:,} {'record' if rows == 1 else 'records'}"
-    return f"{rows:,} {'memory' if rows == 1 else 'memories'}"
+        return ngettext("{n} record", "{n} records", rows).format(n=count_text(rows))
+    return ngettext("{n} memory", "{n} memories", rows).format(n=count_text(rows))
 
 
-def _days(days: int | None, *, never: str) -> str:
-    if days is None:
-        return never
-    return f"{days:,} day{'' if days == 1 else 's'}" if days else "not at all"
+def held_words(held: Held) -> str:
+    """How much there is of a kind, and of how many people."""
+    rows, kept = count_text(held.rows), count_text(held.kept)
+    if not held.users:
+        return gettext("{n} held now").format(n=rows)
+    if not held.kept:
+        return gettext("{n} held now by {people}").format(n=rows, people=_people(held.users))
+    said = gettext("{n} held now by {people}, {kept} of them for ever")
+    return said.format(n=rows, people=_people(held.users), kept=kept)
+
+
+def change_button(kind: Kind, first: Fading | None, *, applies_at: datetime | None) -> str:
+    """What the button says that makes a change; ``first``: what goes at once."""
+    if applies_at:
+        day = date_format(timezone.localtime(applies_at), gettext("j M Y"))
+        return gettext("Change it on {day}").format(day=day)
+    if first is None or not first.rows:
+        return gettext("Change it now")
+    said = ngettext(
+        "Change it now: {rows} of {people} goes", "Change it now: {rows} of {people} go", first.rows
+    )
+    return said.format(rows=counted(first.rows, kind), people=_people(first.users))
+
+
+def _people(users: int) -> str:
+    return ngettext("{n} person", "{n} people", users).format(n=count_text(users))
+
+
+def _days(days: int) -> str:
+    return ngettext("{n} day", "{n} days", days).format(n=count_text(days)) if days else gettext("not at all")
 
 
 def _age(at: int, width: int) -> str:
     first, last = at * width, (at + 1) * width - 1
-    return f"{first:,} days" if first == last else f"{first:,}–{last:,} days"
+    if first == last:
+        return ngettext("{n} day", "{n} days", first).format(n=count_text(first))
+    return gettext("{first}–{last} days").format(first=count_text(first), last=count_text(last))

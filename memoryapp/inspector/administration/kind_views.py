@@ -1,21 +1,20 @@
 """The policies: rules of kinds, for everyone to read, and for staff to change after a look at what that does."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
-from functools import wraps
 from hashlib import sha256
 from typing import Any, cast
 from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.formats import date_format
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from memoryapp import rest
@@ -23,6 +22,7 @@ from memoryapp.accounts.auth import caller
 from memoryapp.errors import InvalidInputError, MemoryAppError
 from memoryapp.inspector import undoing
 from memoryapp.inspector.administration import kind_presentation as show
+from memoryapp.inspector.administration.access import for_staff
 from memoryapp.inspector.administration.kind_forms import ChangeForm, NewKindForm, focus_problem
 from memoryapp.longterm import kind_changes, kind_effects, kinds, queries
 from memoryapp.longterm.kind_changes import KindChangedError, Rule
@@ -32,28 +32,6 @@ from memoryapp.scratchpad import record_ages
 
 PAGE = 30
 LATEST = 5  # changes on the page of a kind
-
-View = Callable[..., HttpResponse]
-
-
-def for_staff(view: View) -> View:
-    """People who are not staff may not, strangers sign in first."""
-
-    @login_required
-    @wraps(view)
-    def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        if not caller(request).is_staff:
-            raise PermissionDenied
-        return view(request, *args, **kwargs)
-
-    return guarded
-
-
-def render_policy(
-    request: HttpRequest, page: str, context: dict[str, Any], *, status: int = 200
-) -> HttpResponse:
-    context["pending_count"] = queries.quota(caller(request).id).waiting
-    return render(request, f"policies/{page}.html", context, status=status)
 
 
 @login_required
@@ -67,7 +45,7 @@ def listing(request: HttpRequest) -> HttpResponse:
         show.Row(kind, _held(kind, held, None if person.is_staff else person.id), coming.get(kind.id))
         for kind in queries.kinds()
     ]
-    return render_policy(request, "kinds", {"rows": rows})
+    return render(request, "policies/kinds.html", {"rows": rows})
 
 
 @for_staff
@@ -81,7 +59,7 @@ def kind(request: HttpRequest, slug: str) -> HttpResponse:
     if not form.is_valid():
         focus_problem(form)
         return _kind(request, found, form, status=InvalidInputError.http_status)
-    applies_at = form.applies_at(time_zone=caller(request).time_zone)
+    applies_at = form.applies_at()
     values = form.values()
     seen = _seen(request.POST.get("seen", ""))
     try:
@@ -113,31 +91,30 @@ def kind(request: HttpRequest, slug: str) -> HttpResponse:
 def add(request: HttpRequest) -> HttpResponse:
     form = NewKindForm(request.POST if request.method == "POST" else None)
     if not form.is_bound:
-        return render_policy(request, "kind_add", {"form": form})
+        return render(request, "policies/kind_add.html", {"form": form})
     if form.is_valid():
         try:
             made = kinds.add(**form.values())
         except InvalidInputError as error:
-            form.add_error("slug" if "slug" in str(error) else None, str(error))
+            form.add_error(None, str(error))
         else:
-            messages.success(
-                request, f"Added: {made.label}. What is remembered can be of this kind from now on."
-            )
+            said = gettext("Added: {kind}. What is remembered can be of this kind from now on.")
+            messages.success(request, said.format(kind=made.label))
             return redirect("policies:kinds")
     focus_problem(form)
-    return render_policy(request, "kind_add", {"form": form}, status=InvalidInputError.http_status)
+    return render(request, "policies/kind_add.html", {"form": form}, status=InvalidInputError.http_status)
 
 
 @for_staff
 @require_POST
 def delete(request: HttpRequest, slug: str) -> HttpResponse:
-    label = kinds.get_kind(slug).label
+    label = gettext(kinds.get_kind(slug).label)
     try:
         kinds.delete(slug)
     except MemoryAppError as error:
         messages.error(request, str(error))
         return redirect("policies:kind", slug=slug)
-    messages.success(request, f"Deleted: {label}.")
+    messages.success(request, gettext("Deleted: {kind}.").format(kind=label))
     return redirect("policies:kinds")
 
 
@@ -158,7 +135,7 @@ def history(request: HttpRequest) -> HttpResponse:
         "next_cursor": next_cursor,
         "is_continued": bool(cursor),
     }
-    return render_policy(request, "kind_history", context)
+    return render(request, "policies/kind_history.html", context)
 
 
 @for_staff
@@ -171,14 +148,21 @@ def undo(request: HttpRequest, change_id: UUID) -> HttpResponse:
     except MemoryAppError as error:
         messages.error(request, str(error))
     else:
-        said = "Taken back" if change.applied_at else "Withdrawn"
-        gone = (
-            f" Gone for good: {show.counted(change.deleted_rows, change.kind)}."
-            if change.deleted_rows
-            else ""
-        )
-        messages.success(request, f"{said}: the change of {change.kind.label}.{gone}")
+        messages.success(request, _undone(change))
     return redirect("policies:kind", slug=change.kind.slug)
+
+
+def _undone(change: KindChange) -> str:
+    """What is said of a change that is none any more."""
+    if change.applied_at:
+        said = gettext("Taken back: the change of {kind}.")
+    else:
+        said = gettext("Withdrawn: the change of {kind}.")
+    said = said.format(kind=gettext(change.kind.label))
+    if not change.deleted_rows:
+        return said
+    gone = gettext("Gone for good: {rows}.").format(rows=show.counted(change.deleted_rows, change.kind))
+    return f"{said} {gone}"
 
 
 def _kind(
@@ -195,10 +179,13 @@ def _kind(
     changes = list(kind_changes.history(found)[: LATEST + 1])
     shown = [show.past(change) for change in changes[:LATEST]]
     present = kind_changes.rule(found)
+    held = _held(found, kind_effects.held(kind_id=found.id), None)
     context = {
         "kind": found,
         "form": form,
-        "held": _held(found, kind_effects.held(), None),
+        "held": held,
+        "held_words": show.held_words(held),
+        "kept_for": show.value_words("ttl_days", found.ttl_days),
         "is_needed": found.subject != Kind.Subject.STATEMENT,
         "form_error": problem,
         "seen": json.dumps(present),
@@ -210,15 +197,15 @@ def _kind(
         "undoing": _undoing(changes, present),
     }
     if after is not None:
-        applies_at = form.applies_at(time_zone=caller(request).time_zone)
+        applies_at = form.applies_at()
+        effects = show.effects(found, after, reader_id=caller(request).id, now=now, applies_at=applies_at)
         context |= {
-            "effects": show.effects(
-                found, after, reader_id=caller(request).id, now=now, applies_at=applies_at
-            ),
+            "effects": effects,
+            "button": show.change_button(found, effects.goes_first, applies_at=applies_at),
             "applies_at": applies_at,
             "token": _token(form.values(), applies_at, present),
         }
-    return render_policy(request, "kind", context, status=status)
+    return render(request, "policies/kind.html", context, status=status)
 
 
 def _undoing(changes: list[KindChange], present: Mapping[str, Any]) -> show.Undoing | None:
@@ -243,7 +230,7 @@ def _clash(error: KindChangedError, form: ChangeForm) -> list[show.Difference]:
     before, present = cast("Rule", error.details["seen"]), cast("Rule", error.details["present"])
     return [
         show.Difference(
-            show.NAMES[field],
+            gettext(show.NAMES[field]),
             show.value_words(field, value),
             show.value_words(field, present[field]),
             show.value_words(field, wanted[field]) if field in wanted else "",
@@ -270,18 +257,27 @@ def _token(values: Mapping[str, Any], applies_at: Any, seen: Mapping[str, Any]) 
 def _tell(request: HttpRequest, made: KindChange) -> None:
     url = reverse("policies:change_undo", args=[made.id])
     if made.applied_at is None:
-        text = f"{made.kind.label} changes on {_day(made.applies_at, 'j F Y')}."
-        undoing.offer(request, text=text, url=url, until=None, label="Withdraw")
-        return
-    until = kind_changes.undo_until(made)
-    if made.kind.subject == Kind.Subject.RUN and "ttl_days" in made.after and until:
-        text = f"Changed: {made.kind.label}. Old records that it ends are deleted from {_day(until, 'j M, H:i')} on."
-        undoing.offer(request, text=text, url=url, until=None)
-        return
-    text = f"Changed: {made.kind.label}. It holds from now on, for old memories too."
-    if made.hidden_rows and until:
-        text += f" {show.counted(made.hidden_rows)} hidden: until {_day(until, 'j M, H:i')} all of it can come back."
-    undoing.offer(request, text=text, url=url, until=None)
+        undoing.offer(request, text=_made(made), url=url, until=None, label=gettext("Withdraw"))
+    else:
+        undoing.offer(request, text=_made(made), url=url, until=None)
+
+
+def _made(change: KindChange) -> str:
+    """What is said of a change that was just decided."""
+    kind = gettext(change.kind.label)
+    if change.applied_at is None:
+        return gettext("{kind} changes on {day}.").format(
+            kind=kind, day=_day(change.applies_at, gettext("j F Y"))
+        )
+    until = kind_changes.undo_until(change)
+    if change.kind.subject == Kind.Subject.RUN and "ttl_days" in change.after and until:
+        said = gettext("Changed: {kind}. Old records that it ends are deleted from {moment} on.")
+        return said.format(kind=kind, moment=_day(until, gettext("j M, H:i")))
+    said = gettext("Changed: {kind}. It holds from now on, for old memories too.").format(kind=kind)
+    if not change.hidden_rows or not until:
+        return said
+    hidden = gettext("{rows} hidden: until {moment} all of it can come back.")
+    return f"{said} {hidden.format(rows=show.counted(change.hidden_rows), moment=_day(until, gettext('j M, H:i')))}"
 
 
 def _day(moment: datetime, form: str) -> str:

@@ -7,6 +7,7 @@ from typing import Final
 
 from django.apps import apps
 from django.db import connection
+from django.utils.translation import gettext_noop
 from redis.exceptions import RedisError
 
 from memoryapp.conf import get_conf
@@ -24,10 +25,10 @@ KEY_PREFIX: Final = "celery:"  # as the broker names its lists
 # The rooms whose tables hold each tier; everything else is "other".
 TIERS: Final = {"scratchpad": ("scratchpad",), "transcript": ("transcript",), "longterm": ("longterm",)}
 PURPOSES: Final = {
-    "extraction": "learning from conversations",
-    "compaction": "summaries",
-    "title": "titles",
-    "promotion": "lessons of runs",
+    "extraction": gettext_noop("learning from conversations"),
+    "compaction": gettext_noop("summaries"),
+    "title": gettext_noop("titles"),
+    "promotion": gettext_noop("lessons of runs"),
 }
 
 # Sizes with indexes and what is stored out of line; rows as the server counts writes, or where it has forgotten those
@@ -122,7 +123,7 @@ def _storage() -> list[Stored]:
 def _of_replies(spent: Sequence[Spent]) -> list[Cost]:
     return [
         Cost(
-            "replies",
+            gettext_noop("replies"),
             each.model,
             each.calls,
             each.input_tokens,
@@ -154,5 +155,4 @@ def _of_jobs(jobs: Sequence[JobFigures]) -> list[Cost]:
 
 def _usd(model: str, input_tokens: int, output_tokens: int) -> float | None:
     """At the full price: what the cache saves is not known here, so that it is at most this."""
-    prices = get_conf().for_model(model).prices
-    return None if prices is None else (input_tokens * prices[0] + output_tokens * prices[1]) / 1_000_000
+    return get_conf().for_model(model).usd(input_tokens=input_tokens, output_tokens=output_tokens)

@@ -5,12 +5,11 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
-from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from memoryapp import rest
@@ -19,6 +18,9 @@ from memoryapp.accounts.models import User
 from memoryapp.errors import InvalidInputError, MemoryAppError
 from memoryapp.inspector import undoing
 from memoryapp.inspector.administration import tier_presentation as show
+from memoryapp.inspector.administration.access import for_staff
+from memoryapp.inspector.administration.refusals import reason_problem
+from memoryapp.inspector.posted import uuid_or_none
 from memoryapp.longterm import queries as longterm
 from memoryapp.policies.reasons import ReasonMissingError
 from memoryapp.transcript import ending
@@ -33,60 +35,49 @@ NEWEST = 3  # beside the form; all of them are a page away
 TAKES_ROWS = {"transcript_retention_days", "temporary_hours"}
 
 
-@login_required
+@for_staff
 @require_http_methods(["GET", "POST"])
 def tiers(request: HttpRequest) -> HttpResponse:
     """The form. What would end conversations is shown first, and done by a second button alone."""
-    admin = _staff(request)
     if request.method == "GET" or "edit" in request.POST:
         return _form(request)
     try:
-        return _save(request, by=admin)
+        return _save(request, by=caller(request))
     except operations.SettingsRefusedError as error:
         return _form(request, problems=error.problems, status=error.http_status)
     except ReasonMissingError as error:
-        return _form(request, reason_problem=str(error), status=error.http_status)
+        return _form(request, reason_problem=reason_problem(error), status=error.http_status)
     except InvalidInputError as error:
         return _form(request, problem=str(error), status=error.http_status)
 
 
-@login_required
+@for_staff
 @require_POST
 def undo(request: HttpRequest) -> HttpResponse:
     """Take back one change, whole. What that would end is shown first, too."""
-    admin = _staff(request)
-    try:
-        change_id = UUID(request.POST.get("change", ""))
-    except ValueError:
+    change_id = uuid_or_none(request.POST.get("change", ""))
+    if change_id is None:
         return redirect("policies:tiers")
     try:
         values = operations.values_before(change_id)
         if _is_to_be_seen(request, values):
             return _review(request, values, action=reverse("policies:tiers_undo"), change_id=change_id)
-        operations.undo(change_id, by=admin, now=timezone.now())
+        operations.undo(change_id, by=caller(request), now=timezone.now())
     except MemoryAppError as error:
         messages.error(request, str(error))
     else:
-        messages.success(request, "Undone. What was set before holds again.")
+        messages.success(request, gettext("Undone. What was set before holds again."))
     return redirect("policies:tiers")
 
 
-@login_required
+@for_staff
 @require_GET
 def history(request: HttpRequest) -> HttpResponse:
-    _staff(request)
     found, next_cursor = rest.page(
         queries.changes(), order=("-changed_at", "-id"), cursor=request.GET.get("after", ""), limit=PAGE
     )
     context = {"changes": list(show.change_rows(found)), "next_cursor": next_cursor}
     return render(request, "policies/tiers_history.html", context)
-
-
-def _staff(request: HttpRequest) -> User:
-    user = caller(request)
-    if not user.is_staff:
-        raise PermissionDenied
-    return user
 
 
 def _save(request: HttpRequest, *, by: User) -> HttpResponse:
@@ -129,10 +120,14 @@ def _named(values: Mapping[str, Value]) -> str:
 
 
 def _tell(request: HttpRequest, change: SettingChange) -> None:
-    count = len(change.after)
+    said = ngettext(
+        "Changed: {n} setting. It holds within two seconds, everywhere.",
+        "Changed: {n} settings. It holds within two seconds, everywhere.",
+        len(change.after),
+    )
     undoing.offer(
         request,
-        text=f"Changed: {count} setting{'s' if count != 1 else ''}. It holds within two seconds, everywhere.",
+        text=said.format(n=len(change.after)),
         url=reverse("policies:tiers_undo"),
         until=None,
         fields={"change": str(change.id)},

@@ -2,40 +2,38 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from datetime import date, datetime, time, timedelta
 from typing import Final
 from urllib.parse import urlencode
 from uuid import UUID
 
 from django.db.models import QuerySet
 from django.db.models.functions import Coalesce
-from django.utils import timezone
+from django.utils.translation import gettext_lazy
 
-from memoryapp.inspector.posted import day_or_none
+from memoryapp.inspector.posted import midnight, words
 from memoryapp.longterm import queries as longterm
 from memoryapp.transcript import browsing, search
 from memoryapp.transcript.models import Conversation
 from memoryapp.transcript.snippets import Snippet
 
-SHOW_CHOICES: Final[Mapping[str, str]] = {
-    "": "All kept",
-    "pinned": "Pinned",
-    "archived": "Archived",
-    "summarised": "With a summary",
-    "learned": "With memories",
-    "temporary": "Temporary",
+SHOW_CHOICES: Final = {
+    "": gettext_lazy("All kept"),
+    "pinned": gettext_lazy("Pinned"),
+    "archived": gettext_lazy("Archived"),
+    "summarised": gettext_lazy("With a summary"),
+    "learned": gettext_lazy("With memories"),
+    "temporary": gettext_lazy("Temporary"),
 }
-SORT_CHOICES: Final[Mapping[str, str]] = {
-    "": "Newest first",
-    "longest": "Longest first",
-    "memories": "Most memories first",
+SORT_CHOICES: Final = {
+    "": gettext_lazy("Newest first"),
+    "longest": gettext_lazy("Longest first"),
+    "memories": gettext_lazy("Most memories first"),
 }
 ORDERS: Final[Mapping[str, tuple[str, str]]] = {
     "": ("-updated_at", "-id"),
     "longest": ("-last_seq", "-id"),
     "memories": ("-memory_count", "-id"),
 }
-SEARCHED_CHARS: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +50,11 @@ class ConversationFilters:
     def of(cls, values: Mapping[str, str]) -> "ConversationFilters":
         show, sort = values.get("show", ""), values.get("sort", "")
         return cls(
-            q=values.get("q", "").replace("\x00", " ").strip()[:SEARCHED_CHARS],
+            q=words(values, "q"),
             show=show if show in SHOW_CHOICES else "",
             sort=sort if sort in SORT_CHOICES else "",
-            since=values["since"] if day_or_none(values.get("since", "")) else "",
-            until=values["until"] if day_or_none(values.get("until", "")) else "",
+            since=values["since"] if midnight(values.get("since", "")) else "",
+            until=values["until"] if midnight(values.get("until", "")) else "",
         )
 
     @property
@@ -81,7 +79,7 @@ def rows(
     """What is asked for, each with ``memory_count``, in no order; and by conversation what a search found in it."""
     show = "" if filters.show == "learned" else filters.show
     found = browsing.listed(
-        user_id, show=show, since=_start_of(filters.since), until=_start_of(filters.until, days=1)
+        user_id, show=show, since=midnight(filters.since), until=midnight(filters.until, days_later=1)
     )
     found = found.annotate(memory_count=Coalesce(longterm.learned_in_each(user_id), 0))
     if filters.show == "learned":
@@ -92,12 +90,3 @@ def rows(
         return found.filter(title__icontains=filters.q), {}
     matching, said = search.search_conversations(user_id, filters.q)
     return found.filter(id__in=matching.order_by().values("id")), said
-
-
-def _start_of(day: str, *, days: int = 0) -> datetime | None:
-    """Midnight where the person is."""
-    if not day:
-        return None
-    wanted = date.fromisoformat(day)
-    wanted = wanted + timedelta(days=days) if wanted < date.max else wanted
-    return timezone.make_aware(datetime.combine(wanted, time.min))

@@ -8,11 +8,14 @@ from uuid import UUID
 
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.translation import gettext, gettext_lazy, ngettext
 
 from memoryapp.context import queries as context
 from memoryapp.inspector import charts
+from memoryapp.inspector.amounts import cost_text, count_text
 from memoryapp.inspector.charts import Chart, Point
-from memoryapp.inspector.conversations.summary_presentation import VersionRow, cost_text
+from memoryapp.inspector.conversations.version_presentation import VersionRow
 from memoryapp.longterm import queries as longterm
 from memoryapp.transcript import browsing, queries, retention
 from memoryapp.transcript.models import Conversation, Message, Turn
@@ -21,14 +24,23 @@ from memoryapp.tuning import queries as tuning
 
 SHOWN_CHARS: Final = 1_200  # of a message in a list of fifty; its own page has all
 CHANGES: Final = {
-    Message.Change.CORRECTED: "corrected by you",
-    Message.Change.REDACTED: "redacted by you",
+    Message.Change.CORRECTED: gettext_lazy("corrected by you"),
+    Message.Change.REDACTED: gettext_lazy("redacted by you"),
 }
 PLACES: Final = {
-    "verbatim": "In the prompt word for word",
-    "summary": "In the summary",
-    "none": "In no prompt: no room",
-    "live": "Being answered",
+    "verbatim": gettext_lazy("In the prompt word for word"),
+    "summary": gettext_lazy("In the summary"),
+    "none": gettext_lazy("In no prompt: no room"),
+    "live": gettext_lazy("Being answered"),
+}
+STATUSES: Final = {
+    Turn.Status.QUEUED: gettext_lazy("queued"),
+    Turn.Status.RUNNING: gettext_lazy("running"),
+    Turn.Status.WAITING: gettext_lazy("waiting"),
+    Turn.Status.COMPLETED: gettext_lazy("completed"),
+    Turn.Status.FAILED: gettext_lazy("failed"),
+    Turn.Status.INTERRUPTED: gettext_lazy("interrupted"),
+    Turn.Status.CANCELLED: gettext_lazy("cancelled"),
 }
 
 
@@ -64,10 +76,10 @@ class MessageRow:
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """Where a version of the summary ends that stands for all turns up to here."""
+    """Where a version of the summary ends that stands for all turns up to ``last_seq``."""
 
     version: int
-    covers: str
+    last_seq: int
     state_label: str
     is_in_use: bool
     url: str
@@ -75,14 +87,17 @@ class Marker:
 
 @dataclass(frozen=True, slots=True)
 class TurnRow:
-    """``place``: a key of ``PLACES``. ``following``: how many exchanges are deleted when all from here on are."""
+    """``place``: a key of ``PLACES``. ``status_label``: "" for a reply that is complete.
+
+    ``following``: how many exchanges are deleted when all from here on are.
+    """
 
     id: UUID
     seq: int
     asked: MessageRow | None
     reply: MessageRow | None
     created_at: datetime
-    status: str
+    status_label: str
     place: str
     place_label: str
     memory_count: int
@@ -90,14 +105,6 @@ class TurnRow:
     markers: Sequence[Marker]
     chat_url: str
     delete_url: str
-
-    @property
-    def user_text(self) -> str:
-        return self.asked.text if self.asked else ""
-
-    @property
-    def reply_text(self) -> str:
-        return self.reply.text if self.reply else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +130,10 @@ class TokenHistory:
 
 @dataclass(frozen=True, slots=True)
 class Keeping:
-    """How long a conversation is kept, and what a form says of it."""
+    """How long a conversation is kept, shortly and at length, and what a form says of it."""
 
     text: str
-    until: datetime | date | None
+    title: str
     choice: str
     rule_text: str
     earliest: str
@@ -191,14 +198,16 @@ def token_history(conversation: Conversation, turns: Sequence[Turn], *, model: s
     spent = browsing.summary_tokens(conversation.user_id, conversation.id)
     points = [
         Point(
-            f"Turn {row.seq}",
+            gettext("Turn {number}").format(number=row.seq),
             row.input_tokens + row.output_tokens,
-            f"{row.input_tokens + row.output_tokens:,}",
+            count_text(row.input_tokens + row.output_tokens),
         )
         for row in rows
     ]
     return TokenHistory(
-        chart=charts.columns("Tokens of each reply", points, tone="transcript", column="Turn"),
+        chart=charts.columns(
+            gettext("Tokens of each reply"), points, tone="transcript", column=gettext("Turn")
+        ),
         rows=rows,
         total=browsing.tokens(conversation.user_id, conversation.id),
         summaries=spent,
@@ -208,19 +217,37 @@ def token_history(conversation: Conversation, turns: Sequence[Turn], *, model: s
 
 def keeping(conversation: Conversation) -> Keeping:
     until = retention.kept_until(conversation)
-    rule_days = tuning.conf().transcript_retention_days
-    rule = f"{rule_days:,} days after the last message" if rule_days else "for ever"
     own = conversation.retention_days
     choice = "rule" if own is None else "date" if own else "ever"
     last_day = retention.last_whole_day(conversation) if choice == "date" else None
     return Keeping(
-        text="Kept until the end of" if last_day else "Kept until" if until else "Kept for ever",
-        until=last_day or until,
+        text=_kept_text(until, last_day, gettext("j M Y")),
+        title=_kept_text(until, last_day, gettext("j F Y")),
         choice=choice,
-        rule_text=f"{rule}; pinned chats for ever" if rule_days else rule,
+        rule_text=_rule_text(tuning.conf().transcript_retention_days),
         earliest=timezone.localdate().isoformat(),
         date=last_day.isoformat() if last_day else "",
     )
+
+
+def _kept_text(until: datetime | None, last_day: date | None, form: str) -> str:
+    if last_day:
+        return gettext("Kept until the end of {day}").format(day=date_format(last_day, form))
+    if until:
+        return gettext("Kept until {day}").format(day=date_format(timezone.localtime(until), form))
+    return gettext("Kept for ever")
+
+
+def _rule_text(days: int) -> str:
+    """Stands in brackets."""
+    if not days:
+        return gettext("for ever")
+    said = ngettext(
+        "{n} day after the last message; pinned chats for ever",
+        "{n} days after the last message; pinned chats for ever",
+        days,
+    )
+    return said.format(n=count_text(days))
 
 
 def message_row(message: Message, *, is_whole: bool = False) -> MessageRow:
@@ -229,7 +256,7 @@ def message_row(message: Message, *, is_whole: bool = False) -> MessageRow:
         id=message.id,
         text=f"{message.text[:SHOWN_CHARS].rstrip()}…" if is_cut else message.text,
         is_cut=is_cut,
-        change=CHANGES[Message.Change(message.change)] if message.change else "",
+        change=str(CHANGES[Message.Change(message.change)]) if message.change else "",
         changed_at=message.changed_at,
         url=reverse("inspector:message", args=[message.id]),
     )
@@ -245,9 +272,9 @@ def _turn_row(
         asked=said.get(Message.Role.USER),
         reply=said.get(Message.Role.ASSISTANT),
         created_at=turn.created_at,
-        status=turn.status,
+        status_label="" if turn.status == Turn.Status.COMPLETED else str(STATUSES[Turn.Status(turn.status)]),
         place=place,
-        place_label=PLACES[place],
+        place_label=str(PLACES[place]),
         memory_count=memory_count,
         following=following,
         markers=markers,
@@ -275,7 +302,7 @@ def _markers(turn: Turn, versions: Sequence[VersionRow]) -> list[Marker]:
     return [
         Marker(
             version=version.version,
-            covers=f"Turns 1–{version.last_seq}" if version.last_seq > 1 else "Turn 1",
+            last_seq=version.last_seq,
             state_label=version.state_label,
             is_in_use=version.state == "in_use",
             url=version.url,

@@ -1,6 +1,7 @@
 """The pages of the transcript: all conversations, and one with everything that came of it."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
+from typing import Final
 from uuid import UUID
 
 from django.contrib import messages
@@ -10,18 +11,20 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
+from django.utils.formats import date_format
+from django.utils.translation import gettext, gettext_lazy, ngettext, pgettext_lazy
 from django.views.decorators.http import require_GET, require_POST
 
 from memoryapp import rest
 from memoryapp.errors import InvalidInputError, MemoryAppError, NotFoundError
-from memoryapp.inspector import presentation, undoing
+from memoryapp.inspector import presentation, typed_word, undoing
+from memoryapp.inspector.amounts import count_text
 from memoryapp.inspector.break_glass import subject
-from memoryapp.inspector.conversations import conversation_filters, summary_presentation
+from memoryapp.inspector.conversations import conversation_filters, version_presentation
 from memoryapp.inspector.conversations import conversation_presentation as show
 from memoryapp.inspector.conversations.conversation_filters import ConversationFilters
-from memoryapp.inspector.facts import bulk
-from memoryapp.inspector.facts.bulk import TYPED_ABOVE
-from memoryapp.inspector.posted import INCOMPLETE, day_or_none, next_page, uuid_or_none
+from memoryapp.inspector.posted import day_or_none, incomplete, next_page, uuid_or_none
+from memoryapp.inspector.typed_word import AT_MOST, TYPED_ABOVE, is_typed, mark
 from memoryapp.inspector.views import PAGE, render_page
 from memoryapp.longterm import queries as longterm
 from memoryapp.transcript import conversations as transcript
@@ -29,11 +32,25 @@ from memoryapp.transcript import deletions, queries, retention
 from memoryapp.transcript.models import Conversation
 from memoryapp.tuning import queries as tuning
 
-TURNS = 20  # on a page: each comes with its words and a menu
-LEARNED = 10  # of what was learned; the list of facts has the rest
-AT_MOST = 10_000  # in one go
-NAMED = 5  # of those that a confirmation is about
-WORD = "delete"
+TURNS: Final = 20  # on a page: each comes with its words and a menu
+LEARNED: Final = 10  # of what was learned; the list of facts has the rest
+NAMED: Final = 5  # of those that a confirmation is about
+WORD: Final = pgettext_lazy("a word to type", "delete")
+# By whether memory is used, and whether what is said is remembered.
+SWITCHED: Final = {
+    (True, True): gettext_lazy(
+        "From the next message on, memory is used here, and what you say is remembered."
+    ),
+    (True, False): gettext_lazy(
+        "From the next message on, memory is used here, and what you say is not remembered."
+    ),
+    (False, True): gettext_lazy(
+        "From the next message on, memory is not used here, and what you say is remembered."
+    ),
+    (False, False): gettext_lazy(
+        "From the next message on, memory is not used here, and what you say is not remembered."
+    ),
+}
 
 
 @login_required
@@ -62,8 +79,8 @@ def delete_many(request: HttpRequest) -> HttpResponse:
     filters = ConversationFilters.of(QueryDict(request.POST.get("query", "").removeprefix("?")).dict())
     ids = _chosen(user_id, request.POST, filters)
     if not ids:
-        messages.info(request, "Pick the conversations first, or choose all that match.")
-    elif len(ids) > TYPED_ABOVE and not _is_typed(request.POST, ids):
+        messages.info(request, gettext("Pick the conversations first, or choose all that match."))
+    elif len(ids) > TYPED_ABOVE and not is_typed(request.POST, ids, word=str(WORD)):
         return _confirmation(request, filters, ids)
     else:
         _delete(request, user_id, ids)
@@ -98,7 +115,7 @@ def undo(request: HttpRequest) -> HttpResponse:
 def conversation(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     user_id = subject(request)
     found = queries.get_conversation(user_id, conversation_id)
-    waiting = summary_presentation.waiting(found, request.GET.get("newer_than", ""))
+    waiting = version_presentation.waiting(found, request.GET.get("newer_than", ""))
     if waiting and waiting.made_url:
         return redirect(waiting.made_url)
     turns, next_cursor = rest.page(
@@ -107,7 +124,7 @@ def conversation(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
         cursor=request.GET.get("after", ""),
         limit=TURNS,
     )
-    versions = summary_presentation.version_rows(found)
+    versions = version_presentation.version_rows(found)
     learned = longterm.from_conversation(user_id, conversation_id).order_by("-recorded_at", "-id")
     learned_url = f"{reverse('inspector:facts')}?conversation={conversation_id}&status=all"
     context = {
@@ -146,15 +163,25 @@ def _changed(user_id: UUID, conversation_id: UUID, values: QueryDict) -> str:
             return _switched(user_id, conversation_id, values)
         case "temporary":
             retention.make_temporary(user_id, conversation_id)
-            hours = tuning.conf().temporary_hours
-            return f"Temporary from now on: nothing more is learned, and it ends {hours} hours after its last message."
+            return _temporary_text(tuning.conf().temporary_hours)
         case "keep":
             found = queries.get_conversation(user_id, conversation_id)
             days = _days(found, values.get("keep", ""), values.get("date", ""))
             changed = retention.keep_for(user_id, conversation_id, days=days)
             last_day = retention.last_whole_day(changed)
-            return f"Kept until the end of {last_day:%-d %B %Y}." if last_day else "Kept for ever."
-    raise InvalidInputError(INCOMPLETE)
+            if last_day is None:
+                return gettext("Kept for ever.")
+            return gettext("Kept until the end of {day}.").format(day=date_format(last_day, gettext("j F Y")))
+    raise incomplete()
+
+
+def _temporary_text(hours: int) -> str:
+    said = ngettext(
+        "Temporary from now on: nothing more is learned, and it ends {n} hour after its last message.",
+        "Temporary from now on: nothing more is learned, and it ends {n} hours after its last message.",
+        hours,
+    )
+    return said.format(n=hours)
 
 
 def _switched(user_id: UUID, conversation_id: UUID, values: QueryDict) -> str:
@@ -164,9 +191,7 @@ def _switched(user_id: UUID, conversation_id: UUID, values: QueryDict) -> str:
         use_memory="use_memory" in values,
         save_memory="save_memory" in values,
     )
-    used = "is used" if changed.use_memory else "is not used"
-    learned = "is" if changed.save_memory else "is not"
-    return f"From the next message on, memory {used} here, and what you say {learned} remembered."
+    return str(SWITCHED[changed.use_memory, changed.save_memory])
 
 
 def _days(found: Conversation, keep: str, day: str) -> int | None:
@@ -177,7 +202,7 @@ def _days(found: Conversation, keep: str, day: str) -> int | None:
         return retention.FOR_EVER
     wanted = day_or_none(day)
     if keep != "date" or wanted is None:
-        raise InvalidInputError("Choose a day from today on.")
+        raise InvalidInputError(gettext("Choose a day from today on."))
     return retention.days_to(found, wanted, now=timezone.now())
 
 
@@ -189,19 +214,12 @@ def _chosen(user_id: UUID, values: QueryDict, filters: ConversationFilters) -> l
     return [id_ for id_ in ids if id_]
 
 
-def _is_typed(values: QueryDict, ids: list[UUID]) -> bool:
-    """Whether the word was typed, and for just these."""
-    return values.get("typed", "").strip().casefold() == WORD and values.get("shown") == bulk.mark(ids)
-
-
 def _confirmation(request: HttpRequest, filters: ConversationFilters, ids: list[UUID]) -> HttpResponse:
-    was_typed = "typed" in request.POST
-    is_other = was_typed and request.POST.get("shown") != bulk.mark(ids)
-    problem = bulk.CHANGED if is_other else ""
+    problem = typed_word.problem(request.POST, ids, word=str(WORD))
     rows = queries.conversations(subject(request)).filter(id__in=ids).order_by("-updated_at", "-id")
     context = {
         "count": len(ids),
-        "shown": bulk.mark(ids),
+        "shown": mark(ids),
         "is_capped": len(ids) == AT_MOST,
         "named": rows[:NAMED],
         "others": max(len(ids) - NAMED, 0),
@@ -211,9 +229,9 @@ def _confirmation(request: HttpRequest, filters: ConversationFilters, ids: list[
         "ids": [] if request.POST.get("all") else ids,
         "back_url": reverse("inspector:conversations") + filters.query(),
         "kept_minutes": tuning.conf().deleted_conversation_minutes,
-        "problem": problem or (f"Type the word “{WORD}” to go on." if was_typed else ""),
+        "problem": problem,
     }
-    return render_page(request, "conversations_delete", context, status=422 if was_typed else 200)
+    return render_page(request, "conversations_delete", context, status=422 if problem else 200)
 
 
 def _delete(request: HttpRequest, user_id: UUID, ids: list[UUID]) -> None:
@@ -223,16 +241,22 @@ def _delete(request: HttpRequest, user_id: UUID, ids: list[UUID]) -> None:
     for conversation_id in gone:
         transcript.delete_conversation(user_id, conversation_id)
     if gone:
-        undoing.offer(
-            request, text=f"Deleted for good: {_counted(len(gone), 'temporary chat')}.", url="", until=None
+        said = ngettext(
+            "Deleted for good: {n} temporary chat.", "Deleted for good: {n} temporary chats.", len(gone)
         )
+        undoing.offer(request, text=said.format(n=count_text(len(gone))), url="", until=None)
     first = queries.deleted_conversations(user_id).filter(id__in=deleted).first()
-    if first and first.deleted_at:
+    if first and first.deleted_at and first.undo_until:
+        said = ngettext(
+            "Deleted: {n} conversation. What was learned from it stays.",
+            "Deleted: {n} conversations. What was learned from it stays.",
+            len(deleted),
+        )
         undoing.offer(
             request,
-            text=f"Deleted: {_counted(len(deleted), 'conversation')}. What was learned from it stays.",
+            text=said.format(n=count_text(len(deleted))),
             url=reverse("inspector:conversations_undo"),
-            until=first.deleted_at + timedelta(minutes=tuning.conf().deleted_conversation_minutes),
+            until=first.undo_until,
             fields={"deleted_at": first.deleted_at.isoformat()},
         )
 
@@ -241,13 +265,14 @@ def _brought_back(user_id: UUID, values: QueryDict) -> str:
     deletion_id = uuid_or_none(values.get("deletion", ""))
     if deletion_id:
         deletions.undo_deletion(user_id, deletion_id)
-        return "It is back."
+        return gettext("It is back.")
     moment = _moment(values.get("deleted_at", ""))
     deleted = queries.deleted_conversations(user_id).filter(deleted_at=moment)
     ids = list(deleted.values_list("id", flat=True))
     if not transcript.restore_conversations(user_id, ids):
-        raise NotFoundError("These conversations are gone for good.")
-    return f"Back: {_counted(len(ids), 'conversation')}."
+        raise NotFoundError(gettext("These conversations are gone for good."))
+    said = ngettext("Back: {n} conversation.", "Back: {n} conversations.", len(ids))
+    return said.format(n=count_text(len(ids)))
 
 
 def _moment(value: str) -> datetime:
@@ -256,9 +281,5 @@ def _moment(value: str) -> datetime:
     except ValueError:
         moment = None
     if moment is None or timezone.is_naive(moment):
-        raise InvalidInputError(INCOMPLETE)
+        raise incomplete()
     return moment
-
-
-def _counted(count: int, what: str) -> str:
-    return f"1 {what}" if count == 1 else f"{count:,} {what}s"

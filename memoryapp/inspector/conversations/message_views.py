@@ -7,10 +7,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_GET, require_POST
 
 from memoryapp.errors import InvalidInputError, NotFoundError
 from memoryapp.inspector import presentation, undoing
+from memoryapp.inspector.amounts import count_text
 from memoryapp.inspector.break_glass import subject
 from memoryapp.inspector.conversations import conversation_presentation as show
 from memoryapp.inspector.undoing import Offer
@@ -39,10 +41,12 @@ def correct(request: HttpRequest, message_id: UUID) -> HttpResponse:
     except (InvalidInputError, ReplyInProgressError) as error:
         found = queries.get_message(user_id, message_id)
         return _page(request, found, draft=text, correct_problem=str(error), status=error.http_status)
-    where = f" in {changed.chats:,} chats that hold it" if changed.chats > 1 else ""
-    return _done(
-        request, changed, f"Corrected{where}. The words before are kept nowhere in it.", before=before
+    said = ngettext(
+        "Corrected. The words before are kept nowhere in it.",
+        "Corrected in {n} chats that hold it. The words before are kept nowhere in it.",
+        max(changed.chats, 1),
     )
+    return _done(request, changed, said.format(n=count_text(changed.chats)), before=before)
 
 
 @login_required
@@ -62,11 +66,7 @@ def redact(request: HttpRequest, message_id: UUID) -> HttpResponse:
     except (InvalidInputError, ReplyInProgressError) as error:
         found = queries.get_message(user_id, message_id)
         return _page(request, found, words=words, redact_problem=str(error), status=error.http_status)
-    count = len(changed.message_ids)
-    where = "one message" if count == 1 else f"{count:,} messages"
-    if changed.chats > 1:
-        where += f" of {changed.chats:,} chats"
-    return _done(request, changed, f"Redacted in {where}. This cannot be undone.", before=before)
+    return _done(request, changed, _redacted_text(changed), before=before)
 
 
 @login_required
@@ -83,12 +83,13 @@ def turn_delete(request: HttpRequest, turn_id: UUID) -> HttpResponse:
     try:
         deletion = deletions.delete_turns(user_id, turn_id, following=following, now=timezone.now())
     except ReplyInProgressError as error:
-        undoing.offer(request, text=f"Nothing was deleted. {error}", url="", until=None)
+        text = gettext("Nothing was deleted. {why}").format(why=error)
+        undoing.offer(request, text=text, url="", until=None)
         return redirect("inspector:conversation", turn.conversation_id)
-    what = "1 exchange" if deletion.turns == 1 else f"{deletion.turns:,} exchanges"
+    what = ngettext("Deleted: {n} exchange.", "Deleted: {n} exchanges.", deletion.turns)
     undoing.offer(
         request,
-        text=f"Deleted: {what}.",
+        text=what.format(n=count_text(deletion.turns)),
         url=reverse("inspector:conversations_undo"),
         until=deletion.until,
         fields={"deletion": str(deletion.id)},
@@ -113,7 +114,7 @@ def _page(
         "turn": found.turn,
         "message": show.message_row(found, is_whole=True),
         "is_yours": found.role == Message.Role.USER and not found.speaker,
-        "who": found.speaker or ("You" if found.role == Message.Role.USER else "Strata"),
+        "who": found.speaker or (gettext("You") if found.role == Message.Role.USER else "Strata"),
         "memories": [
             presentation.memory_row(memory)
             for memory in longterm.memories(found.user_id, status="any").filter(id__in=learned)
@@ -131,6 +132,23 @@ def _page(
     return render_page(request, "message", context, status=status)
 
 
+def _redacted_text(changed: Changed) -> str:
+    count = len(changed.message_ids)
+    if changed.chats > 1:
+        said = ngettext(
+            "Redacted in one message of {chats} chats. This cannot be undone.",
+            "Redacted in {n} messages of {chats} chats. This cannot be undone.",
+            count,
+        )
+    else:
+        said = ngettext(
+            "Redacted in one message. This cannot be undone.",
+            "Redacted in {n} messages. This cannot be undone.",
+            count,
+        )
+    return said.format(n=count_text(count), chats=count_text(changed.chats))
+
+
 def _memories_of(user_id: UUID, message_ids: list[UUID]) -> list[UUID]:
     taken = longterm.taken_from_messages(user_id, message_ids)
     return list(dict.fromkeys(one.memory_id for rows in taken.values() for one in rows))
@@ -144,8 +162,10 @@ def _done(request: HttpRequest, changed: Changed, text: str, *, before: str) -> 
     taken = _memories_of(user_id, list(changed.message_ids))
     saying = quotes.saying(user_id, taken, before=before, after=after)
     if saying and "forget" not in request.POST:
-        one = "1 memory still says these words."
-        text += f" {one}" if len(saying) == 1 else f" {len(saying):,} memories still say these words."
+        still = ngettext(
+            "{n} memory still says these words.", "{n} memories still say these words.", len(saying)
+        )
+        text += " " + still.format(n=count_text(len(saying)))
         see_url = reverse("inspector:fact", args=[saying[0]]) if len(saying) == 1 else f"{page}#learned-title"
         undoing.put(request, Offer(text, see_url=see_url))
     else:
@@ -162,5 +182,5 @@ def _forget(request: HttpRequest, memory_ids: list[UUID]) -> None:
     except NotFoundError:
         return  # forgotten meanwhile
     count = forgotten.memories_count
-    what = "1 memory" if count == 1 else f"{count:,} memories"
-    undoing.offer_forgetting(request, forgotten, text=f"Forgotten: {what} from it.")
+    said = ngettext("Forgotten: {n} memory from it.", "Forgotten: {n} memories from it.", count)
+    undoing.offer_forgetting(request, forgotten, text=said.format(n=count_text(count)))

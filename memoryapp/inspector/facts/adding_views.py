@@ -10,11 +10,13 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
+from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.http import require_http_methods
 
 from memoryapp.conf import get_conf
 from memoryapp.errors import InvalidInputError, MemoryAppError
 from memoryapp.inspector import undoing
+from memoryapp.inspector.amounts import count_text
 from memoryapp.inspector.break_glass import subject
 from memoryapp.inspector.presentation import fact_url
 from memoryapp.inspector.views import render_page
@@ -31,21 +33,21 @@ from memoryapp.policies.trust import Origin
 TRY_MAX_CHARS: Final = 8_000  # as much of one message as extraction reads
 
 SAID: Final = {
-    Outcome.ADDED: "Remembered.",
-    Outcome.REINFORCED: "You had said this before: its lifetime starts again today.",
-    Outcome.SUPERSEDED: "Remembered. It replaces what did not fit; see its former values.",
-    Outcome.CONFLICT: "It does not fit what is in use. Say which of them holds.",
-    Outcome.PENDING: "It waits for your word: facts of this kind ask first.",
-    Outcome.IGNORED: "This is known already; nothing changed.",
+    Outcome.ADDED: gettext_lazy("Remembered."),
+    Outcome.REINFORCED: gettext_lazy("You had said this before: its lifetime starts again today."),
+    Outcome.SUPERSEDED: gettext_lazy("Remembered. It replaces what did not fit; see its former values."),
+    Outcome.CONFLICT: gettext_lazy("It does not fit what is in use. Say which of them holds."),
+    Outcome.PENDING: gettext_lazy("It waits for your word: facts of this kind ask first."),
+    Outcome.IGNORED: gettext_lazy("This is known already; nothing changed."),
 }
 # What would become of it, to stand before the statement that decides it.
 WOULD: Final = {
-    Outcome.ADDED: "Would be remembered",
-    Outcome.REINFORCED: "Said again: would make this younger",
-    Outcome.SUPERSEDED: "Would replace",
-    Outcome.CONFLICT: "Does not fit: you would be asked",
-    Outcome.PENDING: "Would wait for your word",
-    Outcome.IGNORED: "Known already: nothing would change",
+    Outcome.ADDED: gettext_lazy("Would be remembered"),
+    Outcome.REINFORCED: gettext_lazy("Said again: would make this younger"),
+    Outcome.SUPERSEDED: gettext_lazy("Would replace"),
+    Outcome.CONFLICT: gettext_lazy("Does not fit: you would be asked"),
+    Outcome.PENDING: gettext_lazy("Would wait for your word"),
+    Outcome.IGNORED: gettext_lazy("Known already: nothing would change"),
 }
 
 
@@ -89,7 +91,7 @@ def fact_add(request: HttpRequest) -> HttpResponse:
         )
     except MemoryAppError as error:
         return _form(request, error=error)
-    undoing.tell(request, SAID[remembered.outcome])
+    undoing.tell(request, str(SAID[remembered.outcome]))
     return redirect(fact_url(remembered.memory))
 
 
@@ -102,9 +104,11 @@ def try_it(request: HttpRequest) -> HttpResponse:
     text = request.POST.get("text", "").replace("\x00", "").replace("\r\n", "\n")
     context: dict[str, object] = {"limit": TRY_MAX_CHARS, "text": text}
     if not text.strip():
-        return _not_tried(request, context, "Paste a text first.", 422)
+        return _not_tried(request, context, gettext("Paste a text first."), 422)
     if len(text) > TRY_MAX_CHARS:
-        problem = f"At most {TRY_MAX_CHARS:,} characters at once; this has {len(text):,}."
+        problem = gettext("At most {limit} characters at once; this has {n}.").format(
+            limit=count_text(TRY_MAX_CHARS), n=count_text(len(text))
+        )
         return _not_tried(request, context, problem, 422)
     try:
         context["rows"] = _tried(subject(request), text, now=timezone.now())
@@ -126,12 +130,11 @@ def _form(request: HttpRequest, *, error: MemoryAppError | None = None) -> HttpR
 
 def _field_of(error: MemoryAppError) -> str:
     """Beside which field it is said."""
-    text = str(error).casefold()
-    if isinstance(error, KindRefusedError) or text.startswith("there is no kind"):
+    if isinstance(error, KindRefusedError):
         return "kind"
-    if text.startswith("a key"):
-        return "key"
-    return "statement" if isinstance(error, InvalidInputError) else "form"
+    if isinstance(error, InvalidInputError):
+        return str(error.details.get("field", "statement"))
+    return "form"
 
 
 def _tried(user_id: UUID, text: str, *, now: datetime) -> Sequence[TriedRow]:
@@ -153,14 +156,14 @@ def _foreseen_row(foreseen: Foreseen, *, now: datetime) -> TriedRow:
     return TriedRow(
         statement=candidate.statement,
         quote=candidate.quote,
-        kind_label=foreseen.kind.label,
-        kind_rationale=foreseen.kind.rationale,
+        kind_label=gettext(foreseen.kind.label),
+        kind_rationale=gettext(foreseen.kind.rationale),
         key=candidate.key,
-        origin_label=ORIGIN_LABELS[candidate.origin],
+        origin_label=str(ORIGIN_LABELS[candidate.origin]),
         confidence_percent=round(foreseen.confidence * 100),
         expires_text=expires_text(foreseen.expires_at, now=now) if stays else "",
         flag=foreseen.flag,
-        would=WOULD[foreseen.outcome] if foreseen.outcome else f"Would be refused: {foreseen.refusal}",
+        would=str(WOULD[foreseen.outcome]) if foreseen.outcome else _refused(foreseen.refusal),
         is_refused=foreseen.outcome is None,
         met=met.statement if met else "",
         met_url=fact_url(met) if met else "",
@@ -172,16 +175,20 @@ def _refused_row(candidate: Candidate, why: str) -> TriedRow:
     return TriedRow(
         statement=candidate.statement,
         quote=candidate.quote,
-        kind_label=kind.label,
-        kind_rationale=kind.rationale,
+        kind_label=gettext(kind.label),
+        kind_rationale=gettext(kind.rationale),
         key=candidate.key,
-        origin_label=ORIGIN_LABELS[candidate.origin],
+        origin_label=str(ORIGIN_LABELS[candidate.origin]),
         confidence_percent=0,
         expires_text="",
         flag="",
-        would=f"Would be refused: {why}",
+        would=_refused(why),
         is_refused=True,
     )
+
+
+def _refused(why: str) -> str:
+    return gettext("Would be refused: {why}").format(why=why)
 
 
 def _not_tried(request: HttpRequest, context: dict[str, object], problem: str, status: int) -> HttpResponse:

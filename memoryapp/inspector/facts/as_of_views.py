@@ -7,6 +7,7 @@ from typing import Final
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
+from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.http import require_GET
 
 from memoryapp import rest
@@ -20,9 +21,13 @@ from memoryapp.longterm.feedback import is_set_aside
 from memoryapp.longterm.models import Kind, Memory
 from memoryapp.policies.wording import Piece, changes
 
-BACK: Final = {"A week ago": 7, "A month ago": 30, "A year ago": 365}
+BACK: Final = {
+    gettext_lazy("A week ago"): 7,
+    gettext_lazy("A month ago"): 30,
+    gettext_lazy("A year ago"): 365,
+}
 EARLIEST: Final = date(2000, 1, 1)
-NOT_A_DAY = "Choose a day from the past, for example 2026-03-03."
+NOT_A_DAY = gettext_lazy("Choose a day from the past, for example 2026-03-03.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +102,7 @@ def _row(memory: Memory, kinds: dict[str, Kind]) -> PastRow:
     successor = memory.superseded_by if now == "replaced" else None
     return PastRow(
         statement=statement,
-        kind_label=kinds[kind].label if kind in kinds else kind,
+        kind_label=gettext(kinds[kind].label) if kind in kinds else kind,
         confidence_percent=round(confidence * 100),
         key=getattr(memory, "key_then", memory.key),
         now=now,
@@ -112,13 +117,13 @@ def _row(memory: Memory, kinds: dict[str, Kind]) -> PastRow:
 def _since(memory: Memory, *, statement: str, kind: str) -> tuple[str, str]:
     fades_at: datetime | None = getattr(memory, "fades_at", None)
     if is_set_aside(memory):
-        return "set_aside", "Set aside as wrong since"
+        return "set_aside", gettext("Set aside as wrong since")
     if memory.status == Memory.Status.SUPERSEDED:
-        return "replaced", "Replaced since"
+        return "replaced", gettext("Replaced since")
     if fades_at and fades_at <= timezone.now():
-        return "expired", "Expired since"
+        return "expired", gettext("Expired since")
     if statement != memory.statement:
-        return "reworded", "Corrected since"
+        return "reworded", gettext("Corrected since")
     if kind != memory.kind.slug:
-        return "moved", f"Of the kind {memory.kind.label} since"
-    return "same", "Still so"
+        return "moved", gettext("Of the kind {kind} since").format(kind=gettext(memory.kind.label))
+    return "same", gettext("Still so")

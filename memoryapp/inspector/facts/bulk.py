@@ -1,22 +1,23 @@
 """Doing one thing to many facts: those that were picked on a page, or all that a filter finds."""
 
-import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from django.http import HttpRequest
+from django.utils.translation import gettext, gettext_lazy, ngettext, pgettext_lazy
 from uuid6 import uuid7
 
 from memoryapp.errors import InvalidInputError
 from memoryapp.inspector import undoing
+from memoryapp.inspector.amounts import count_text
 from memoryapp.longterm import forgettings, lifetimes, queries
 
-CHANGED: Final = "The list changed meanwhile. This is what it holds now, the newest first."
-TYPED_ABOVE: Final = 20  # more are done only after a word was typed
+if TYPE_CHECKING:
+    from django_stubs_ext import StrPromise
 
 
 class Action(StrEnum):
@@ -30,88 +31,107 @@ class Action(StrEnum):
 
     @property
     def label(self) -> str:
-        return _WORDS[self][0]
+        return str(_WORDS[self].label)
 
     @property
     def typed(self) -> str:
         """What is typed to do it to many."""
-        return _WORDS[self][1]
+        return str(_WORDS[self].typed)
 
     @property
     def consequence(self) -> str:
-        return _WORDS[self][2]
+        return str(_WORDS[self].consequence)
 
     @property
     def counting(self) -> str:
         """Its label with how many are picked in the place of "0"; without where that does not read well."""
-        return _COUNTING.get(self, self.label)
+        return str(_WORDS[self].counting or self.label)
 
     def question(self, count: int) -> str:
-        return _WORDS[self][3].format(facts=counted(count))
+        return _WORDS[self].question(count).format(n=count_text(count))
 
     def done(self, count: int) -> str:
-        return _WORDS[self][4].format(facts=counted(count))
+        return _WORDS[self].done(count).format(n=count_text(count))
 
 
-# On the button; typed; what it does; the question; what is said afterwards.
-_WORDS: Final[Mapping[Action, tuple[str, str, str, str, str]]] = {
-    Action.CONFIRM: (
-        "Confirm",
-        "confirm",
-        "Each is remembered as it stands here, and replaces what it does not fit.",
-        "Confirm {facts}",
-        "Confirmed: {facts}.",
-    ),
-    Action.EXTEND: (
-        "Extend",
-        "extend",
-        "Each lives its whole lifetime again, from today. What is kept for ever stays so.",
-        "Extend {facts}",
-        "Extended: {facts} from today.",
-    ),
-    Action.KEEP: (
-        "Keep for ever",
-        "keep",
-        "None of them expires until you say so.",
-        "Keep {facts} for ever",
-        "Kept for ever: {facts}.",
-    ),
-    Action.FOLLOW: (
-        "Follow the kind’s lifetime",
-        "follow",
-        "Each lives as long as the rule of its kind says, and no date of its own counts any more.",
-        "Let {facts} live as long as their kinds say",
-        "As long as their kinds say: {facts}.",
-    ),
-    Action.CHANGE_KIND: (
-        "Change kind",
-        "change",
-        "Each lives as long as the new kind says. The kind before stays in the history.",
-        "Change the kind of {facts}",
-        "Another kind: {facts}.",
-    ),
-    Action.BRING_BACK: (
-        "Bring back",
-        "back",
-        "Each is in use again, and lives its whole lifetime from today.",
-        "Bring {facts} back",
-        "In use again: {facts}.",
-    ),
-    Action.FORGET: (
-        "Forget",
-        "forget",
-        "They go from every page, answer and export at once, with their former values.",
-        "Forget {facts}",
-        "Forgotten: {facts}.",
-    ),
-}
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """Of an action: on the button; what is typed; what it does; the question; what is said afterwards.
 
-_COUNTING: Final[Mapping[Action, str]] = {
-    Action.CONFIRM: "Confirm 0",
-    Action.EXTEND: "Extend 0",
-    Action.KEEP: "Keep 0 for ever",
-    Action.BRING_BACK: "Bring 0 back",
-    Action.FORGET: "Forget 0",
+    ``counting``: the label, with "0" where the number stands.
+    """
+
+    label: "StrPromise"
+    typed: "StrPromise"
+    consequence: "StrPromise"
+    question: Callable[[int], str]
+    done: Callable[[int], str]
+    counting: "StrPromise | None" = None
+
+
+_WORDS: Final[Mapping[Action, _Words]] = {
+    Action.CONFIRM: _Words(
+        gettext_lazy("Confirm"),
+        pgettext_lazy("a word to type", "confirm"),
+        gettext_lazy("Each is remembered as it stands here, and replaces what it does not fit."),
+        lambda count: ngettext("Confirm {n} fact", "Confirm {n} facts", count),
+        lambda count: ngettext("Confirmed: {n} fact.", "Confirmed: {n} facts.", count),
+        gettext_lazy("Confirm 0"),
+    ),
+    Action.EXTEND: _Words(
+        gettext_lazy("Extend"),
+        pgettext_lazy("a word to type", "extend"),
+        gettext_lazy("Each lives its whole lifetime again, from today. What is kept for ever stays so."),
+        lambda count: ngettext("Extend {n} fact", "Extend {n} facts", count),
+        lambda count: ngettext("Extended: {n} fact from today.", "Extended: {n} facts from today.", count),
+        gettext_lazy("Extend 0"),
+    ),
+    Action.KEEP: _Words(
+        gettext_lazy("Keep for ever"),
+        pgettext_lazy("a word to type", "keep"),
+        gettext_lazy("None of them expires until you say so."),
+        lambda count: ngettext("Keep {n} fact for ever", "Keep {n} facts for ever", count),
+        lambda count: ngettext("Kept for ever: {n} fact.", "Kept for ever: {n} facts.", count),
+        gettext_lazy("Keep 0 for ever"),
+    ),
+    Action.FOLLOW: _Words(
+        gettext_lazy("Follow the kind’s lifetime"),
+        pgettext_lazy("a word to type", "follow"),
+        gettext_lazy(
+            "Each lives as long as the rule of its kind says, and no date of its own counts any more."
+        ),
+        lambda count: ngettext(
+            "Let {n} fact live as long as their kinds say",
+            "Let {n} facts live as long as their kinds say",
+            count,
+        ),
+        lambda count: ngettext(
+            "As long as their kinds say: {n} fact.", "As long as their kinds say: {n} facts.", count
+        ),
+    ),
+    Action.CHANGE_KIND: _Words(
+        gettext_lazy("Change kind"),
+        pgettext_lazy("a word to type", "change"),
+        gettext_lazy("Each lives as long as the new kind says. The kind before stays in the history."),
+        lambda count: ngettext("Change the kind of {n} fact", "Change the kind of {n} facts", count),
+        lambda count: ngettext("Another kind: {n} fact.", "Another kind: {n} facts.", count),
+    ),
+    Action.BRING_BACK: _Words(
+        gettext_lazy("Bring back"),
+        pgettext_lazy("a word to type", "back"),
+        gettext_lazy("Each is in use again, and lives its whole lifetime from today."),
+        lambda count: ngettext("Bring {n} fact back", "Bring {n} facts back", count),
+        lambda count: ngettext("In use again: {n} fact.", "In use again: {n} facts.", count),
+        gettext_lazy("Bring 0 back"),
+    ),
+    Action.FORGET: _Words(
+        gettext_lazy("Forget"),
+        pgettext_lazy("a word to type", "forget"),
+        gettext_lazy("They go from every page, answer and export at once, with their former values."),
+        lambda count: ngettext("Forget {n} fact", "Forget {n} facts", count),
+        lambda count: ngettext("Forgotten: {n} fact.", "Forgotten: {n} facts.", count),
+        gettext_lazy("Forget 0"),
+    ),
 }
 
 
@@ -121,15 +141,6 @@ class Picked:
 
     ids: Sequence[UUID]
     versions: Mapping[UUID, int]
-
-
-def counted(count: int) -> str:
-    return "1 fact" if count == 1 else f"{count:,} facts"
-
-
-def mark(ids: Iterable[UUID]) -> str:
-    """Of a set of rows, in any order: a word that is typed for these counts for no others."""
-    return hashlib.sha256(b"".join(sorted(row_id.bytes for row_id in ids))).hexdigest()
 
 
 def do(
@@ -144,7 +155,7 @@ def do(
     changed = _changed(user_id, action, picked, kind=kind, now=now, undo_id=undo_id)
     text = action.done(changed)
     if action == Action.FOLLOW:
-        text += _over(_expired_count(user_id, picked.ids) - over_before, changed)
+        text = f"{text} {_over(_expired_count(user_id, picked.ids) - over_before, changed)}".strip()
     undoing.offer_lifetimes(request, user_id, undo_id, text=text)
 
 
@@ -156,8 +167,9 @@ def _over(expired: int, changed: int) -> str:
     if not expired:
         return ""
     if expired == changed == 1:
-        return " It has expired by that."
-    return f" {expired:,} of them {'has' if expired == 1 else 'have'} expired by that."
+        return gettext("It has expired by that.")
+    text = ngettext("{n} of them has expired by that.", "{n} of them have expired by that.", expired)
+    return text.format(n=count_text(expired))
 
 
 def _changed(
@@ -171,13 +183,11 @@ def _changed(
         case Action.FOLLOW:
             return lifetimes.follow_kind(user_id, picked.ids, undo_id=undo_id)
         case Action.CHANGE_KIND:
-            if not kind:
-                raise InvalidInputError("Choose the kind that they become.")
-            return lifetimes.change_kind(user_id, picked.ids, kind=kind, now=now)
+            return lifetimes.change_kind(user_id, picked.ids, kind=kind, now=now, undo_id=undo_id)
         case Action.BRING_BACK:
             return lifetimes.bring_back_expired(user_id, picked.ids, now=now, undo_id=undo_id)
         case Action.CONFIRM:
             if not picked.versions:
-                raise InvalidInputError("Confirm what you have read: pick the facts on the page.")
+                raise InvalidInputError(gettext("Confirm what you have read: pick the facts on the page."))
             return lifetimes.confirm_many(user_id, picked.versions, now=now)
-    raise InvalidInputError("Say what should be done.")
+    raise InvalidInputError(gettext("Say what should be done."))

@@ -10,19 +10,21 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.http import require_POST
 
 from memoryapp.errors import InvalidInputError, MemoryAppError
+from memoryapp.inspector import typed_word
 from memoryapp.inspector.break_glass import subject
 from memoryapp.inspector.facts import bulk, fact_filters
-from memoryapp.inspector.facts.bulk import TYPED_ABOVE, Action, Picked
+from memoryapp.inspector.facts.bulk import Action, Picked
 from memoryapp.inspector.facts.fact_filters import FactFilters
 from memoryapp.inspector.posted import one_of, uuid_or_none, whole_number
+from memoryapp.inspector.typed_word import AT_MOST, TYPED_ABOVE, is_typed, mark
 from memoryapp.inspector.views import render_page
 from memoryapp.longterm import queries
 
-AT_MOST = 10_000  # in one go
-NOTHING_PICKED = "Pick the facts first, or choose all that match."
+NOTHING_PICKED = gettext_lazy("Pick the facts first, or choose all that match.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,9 @@ def facts_bulk(request: HttpRequest) -> HttpResponse:
     back = reverse("inspector:facts") + filters.query()
     try:
         asked = _asked(user_id, request.POST, filters)
-        if len(asked.picked.ids) > TYPED_ABOVE and not _is_typed(request.POST, asked):
+        if len(asked.picked.ids) > TYPED_ABOVE and not is_typed(
+            request.POST, asked.picked.ids, word=asked.action.typed
+        ):
             return _confirmation(request, user_id, asked)
         bulk.do(request, user_id, asked.action, asked.picked, kind=asked.kind, now=timezone.now())
     except MemoryAppError as error:
@@ -59,10 +63,10 @@ def _asked(user_id: UUID, values: QueryDict, filters: FactFilters) -> _Asked:
     is_all = bool(values.get("all"))
     picked = _all_matching(user_id, filters) if is_all else _picked(values.getlist("fact"))
     if not picked.ids:
-        raise InvalidInputError("Nothing matches any more." if is_all else NOTHING_PICKED)
+        raise InvalidInputError(gettext("Nothing matches any more.") if is_all else str(NOTHING_PICKED))
     kind = queries.get_kind(slug).slug if (slug := values.get("kind", "")) else ""
     if action == Action.CHANGE_KIND and not kind:
-        raise InvalidInputError("Choose the kind that they become.")
+        raise InvalidInputError(gettext("Choose the kind that they become."))
     return _Asked(action, picked, filters, is_all, kind)
 
 
@@ -82,35 +86,24 @@ def _picked(values: Sequence[str]) -> Picked:
     return Picked(list(versions), versions)
 
 
-def _is_typed(values: QueryDict, asked: _Asked) -> bool:
-    """Whether the word was typed, and for just these facts."""
-    word = values.get("typed", "").strip().casefold()
-    return word == asked.action.typed and values.get("shown") == bulk.mark(asked.picked.ids)
-
-
 def _confirmation(request: HttpRequest, user_id: UUID, asked: _Asked) -> HttpResponse:
     count = len(asked.picked.ids)
     rows = queries.memories(user_id, status="any").filter(id__in=asked.picked.ids)
+    kinds = list(queries.statement_kinds())
     was_typed = "typed" in request.POST
     context = {
         "action": asked.action,
         "title": asked.action.question(count),
         "count": count,
-        "shown": bulk.mark(asked.picked.ids),
-        "counts": [(kind, many) for kind, many in queries.counts_by_kind(user_id, rows) if many],
+        "shown": mark(asked.picked.ids),
+        "counts": queries.counts_by_kind(user_id, rows),
         "is_capped": asked.is_all and count == AT_MOST,
-        "kind": next((kind for kind in queries.statement_kinds() if kind.slug == asked.kind), None),
+        "kind": next((kind for kind in kinds if kind.slug == asked.kind), None),
         "query": asked.filters.query(),
         "facts": [] if asked.is_all else request.POST.getlist("fact"),
-        "chips": fact_filters.chips(user_id, asked.filters, kinds=list(queries.statement_kinds())),
+        "chips": fact_filters.chips(user_id, asked.filters, kinds=kinds),
         "back_url": reverse("inspector:facts") + asked.filters.query(),
-        "problem": _problem(request.POST, asked) if was_typed else "",
+        "problem": typed_word.problem(request.POST, asked.picked.ids, word=asked.action.typed),
         "samples": list(rows.order_by("-recorded_at", "-id").values_list("statement", flat=True)[:5]),
     }
     return render_page(request, "facts_bulk", context, status=422 if was_typed else 200)
-
-
-def _problem(values: QueryDict, asked: _Asked) -> str:
-    if values.get("shown") != bulk.mark(asked.picked.ids):
-        return bulk.CHANGED
-    return f"Type the word “{asked.action.typed}” to go on."

@@ -8,6 +8,7 @@ from django.db.models import F
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_POST
 
 from memoryapp import rest
@@ -16,11 +17,12 @@ from memoryapp.inspector import break_glass
 from memoryapp.inspector import overview_presentation as show
 from memoryapp.inspector.facts import bulk
 from memoryapp.inspector.facts.bulk import Action, Picked
-from memoryapp.inspector.posted import INCOMPLETE, next_page, uuid_or_none
+from memoryapp.inspector.posted import incomplete, next_page, uuid_or_none
+from memoryapp.inspector.typed_word import TYPED_ABOVE
 from memoryapp.inspector.views import SOON_DAYS, next_url, render_page
 from memoryapp.longterm import queries, tallies
 
-PAGE: Final = bulk.TYPED_ABOVE  # so that whatever is picked of a page needs no typed word
+PAGE: Final = TYPED_ABOVE  # so that whatever is picked of a page needs no typed word
 PERIODS: Final = (SOON_DAYS, 30, 90)
 OVER_SHOWN: Final = 10
 ACTIONS: Final = frozenset({Action.EXTEND, Action.KEEP, Action.FORGET, Action.BRING_BACK})
@@ -64,12 +66,12 @@ def expiring_picked(request: HttpRequest) -> HttpResponse:
 def _do(request: HttpRequest) -> None:
     action = request.POST.get("action", "")
     if action not in ACTIONS:
-        raise InvalidInputError(INCOMPLETE)
+        raise incomplete()
     ids = [memory_id for memory_id in map(uuid_or_none, request.POST.getlist("fact")) if memory_id]
     if not ids:
-        raise InvalidInputError("Pick the facts first.")
+        raise InvalidInputError(gettext("Pick the facts first."))
     if len(ids) > PAGE:
-        raise InvalidInputError(f"Pick at most {PAGE} at once.")
+        raise InvalidInputError(gettext("Pick at most {n} at once.").format(n=PAGE))
     user_id = break_glass.subject(request)
     bulk.do(request, user_id, Action(action), Picked(ids, {}), kind="", now=timezone.now())
 

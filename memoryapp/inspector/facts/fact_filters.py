@@ -2,18 +2,19 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime, timedelta
 from typing import Final
 from urllib.parse import urlencode
 from uuid import UUID
 
 from django.db.models import Q
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.formats import date_format
+from django.utils.text import format_lazy
+from django.utils.translation import gettext, gettext_lazy, pgettext_lazy
 
 from memoryapp.context import recall
-from memoryapp.inspector.posted import day_or_none, uuid_or_none
+from memoryapp.inspector.posted import day_or_none, midnight, uuid_or_none
 from memoryapp.longterm import queries
 from memoryapp.longterm.models import Kind, Memory, MemoryQuerySet
 from memoryapp.longterm.presentation import ORIGIN_LABELS
@@ -23,24 +24,37 @@ FACTS_ALONE: tuple[recall.Arm, ...] = ("facts",)
 MAX_DAYS: Final = 36_500
 
 STATUS_CHOICES: Final = {
-    "waiting": "To decide",
-    "pending": "Unconfirmed",
-    "conflict": "Does not fit",
-    "superseded": "Replaced",
-    "expired": "Expired",
-    "all": "All",
+    "waiting": gettext_lazy("To decide"),
+    "pending": gettext_lazy("Unconfirmed"),
+    "conflict": gettext_lazy("Does not fit"),
+    "superseded": pgettext_lazy("a state", "Replaced"),
+    "expired": pgettext_lazy("a state", "Expired"),
+    "all": pgettext_lazy("facts of any state", "All"),
 }
 ORIGIN_CHOICES: Final = {origin.value: label for origin, label in ORIGIN_LABELS.items()}
-CHANNEL_CHOICES: Final = {channel.value: f"Through {channel.label}" for channel in Memory.Channel}
-USAGE_CHOICES: Final = {"never": "Never used in a reply", "used": "Used in a reply"}
-LIFETIME_CHOICES: Final = {"kept": "Kept for ever", "dated": "With a date of its own"}
-EXPIRES_CHOICES: Final = {"7": "Within 7 days", "30": "Within 30 days", "90": "Within 90 days"}
+CHANNEL_CHOICES: Final = {
+    channel.value: format_lazy(gettext_lazy("Through {channel}"), channel=channel.label)
+    for channel in Memory.Channel
+}
+USAGE_CHOICES: Final = {
+    "never": gettext_lazy("Never used in a reply"),
+    "used": gettext_lazy("Used in a reply"),
+}
+LIFETIME_CHOICES: Final = {
+    "kept": gettext_lazy("Kept for ever"),
+    "dated": gettext_lazy("With a date of its own"),
+}
+EXPIRES_CHOICES: Final = {
+    "7": gettext_lazy("Within 7 days"),
+    "30": gettext_lazy("Within 30 days"),
+    "90": gettext_lazy("Within 90 days"),
+}
 SORT_CHOICES: Final = {
-    "": "Newest first",
-    "oldest": "Oldest first",
-    "expires": "Expiring first",
-    "used": "Most used first",
-    "unsure": "Least sure first",
+    "": gettext_lazy("Newest first"),
+    "oldest": gettext_lazy("Oldest first"),
+    "expires": gettext_lazy("Expiring first"),
+    "used": gettext_lazy("Most used first"),
+    "unsure": gettext_lazy("Least sure first"),
 }
 ORDERS: Final[Mapping[str, tuple[str, str]]] = {
     "": ("-recorded_at", "-id"),
@@ -131,8 +145,8 @@ def rows(user_id: UUID, filters: FactFilters, *, now: datetime) -> MemoryQuerySe
         min_confidence=_share(filters.sure_from, down_by=0.005),
         max_confidence=_share(filters.sure_to, down_by=-0.00499),
         conversation_id=uuid_or_none(filters.conversation),
-        said_after=_midnight(filters.since),
-        said_before=_midnight(filters.until, days_later=1),
+        said_after=midnight(filters.since),
+        said_before=midnight(filters.until, days_later=1),
         expires_before=now + timedelta(days=int(filters.expires)) if filters.expires else None,
     )
     if filters.sort == "expires":
@@ -151,17 +165,19 @@ def chips(user_id: UUID, filters: FactFilters, *, kinds: list[Kind]) -> list[Chi
         "kind": _kind_label(filters.kind, kinds),
         "status": STATUS_CHOICES.get(filters.status, ""),
         "origin": ORIGIN_CHOICES.get(filters.origin, ""),
-        "sure_from": f"At least {filters.sure_from} % sure",
-        "sure_to": f"At most {filters.sure_to} % sure",
-        "since": f"Said from {_day_text(filters.since)}",
-        "until": f"Said until {_day_text(filters.until)}",
-        "conversation": f"From “{_title(user_id, filters.conversation)}”" if filters.conversation else "",
+        "sure_from": gettext("At least {percent} % sure").format(percent=filters.sure_from),
+        "sure_to": gettext("At most {percent} % sure").format(percent=filters.sure_to),
+        "since": gettext("Said from {day}").format(day=_day_text(filters.since)),
+        "until": gettext("Said until {day}").format(day=_day_text(filters.until)),
+        "conversation": _said_in(user_id, filters.conversation) if filters.conversation else "",
         "usage": USAGE_CHOICES.get(filters.usage, ""),
-        "expires": f"Expires within {filters.expires} days",
+        "expires": gettext("Expires within {days} days").format(days=filters.expires),
         "channel": CHANNEL_CHOICES.get(filters.channel, ""),
         "lifetime": LIFETIME_CHOICES.get(filters.lifetime, ""),
     }
-    return [Chip(text, filters.without(name).url) for name, text in texts.items() if getattr(filters, name)]
+    return [
+        Chip(str(text), filters.without(name).url) for name, text in texts.items() if getattr(filters, name)
+    ]
 
 
 def _names() -> list[str]:
@@ -169,7 +185,7 @@ def _names() -> list[str]:
 
 
 def _is_askable(name: str, value: str) -> bool:
-    choices: Mapping[str, Mapping[str, str]] = {
+    choices: Mapping[str, Mapping[str, object]] = {
         "status": STATUS_CHOICES,
         "origin": ORIGIN_CHOICES,
         "channel": CHANNEL_CHOICES,
@@ -186,8 +202,7 @@ def _is_askable(name: str, value: str) -> bool:
         case "expires":
             return _is_number(value, at_most=MAX_DAYS)
         case "since" | "until":
-            day = day_or_none(value)
-            return day is not None and 1900 <= day.year <= 2900
+            return midnight(value) is not None
         case "conversation":
             return uuid_or_none(value) is not None
     return True
@@ -202,25 +217,19 @@ def _share(percent: str, *, down_by: float) -> float | None:
     return min(1.0, max(0.0, int(percent) / 100 - down_by)) if percent else None
 
 
-def _midnight(day: str, *, days_later: int = 0) -> datetime | None:
-    """Of the person's zone, which is active while a page is made."""
-    begins = day_or_none(day)
-    if begins is None:
-        return None
-    return timezone.make_aware(datetime.combine(begins + timedelta(days=days_later), time.min))
-
-
 def _day_text(day: str) -> str:
     begins: date | None = day_or_none(day)
-    return date_format(begins, "j M Y") if begins else ""
+    return date_format(begins, gettext("j M Y")) if begins else ""
 
 
 def _kind_label(slug: str, kinds: list[Kind]) -> str:
-    return next((kind.label for kind in kinds if kind.slug == slug), slug)
+    return next((gettext(kind.label) for kind in kinds if kind.slug == slug), slug)
 
 
-def _title(user_id: UUID, conversation_id: str) -> str:
-    found = (
+def _said_in(user_id: UUID, conversation_id: str) -> str:
+    title = (
         transcript.conversations(user_id).filter(id=conversation_id).values_list("title", flat=True).first()
     )
-    return "a conversation that is gone" if found is None else found or "New chat"
+    if title is None:
+        return gettext("From “a conversation that is gone”")
+    return gettext("From “{title}”").format(title=title or gettext("New chat"))

@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET
 
 from memoryapp import rest
@@ -77,10 +78,12 @@ def _known(filters: FactFilters, values: QueryDict, kinds: Sequence[Kind]) -> tu
     """Without a kind or state that there is not, and what is said of each."""
     notes = []
     if filters.kind and filters.kind not in {kind.slug for kind in kinds}:
-        notes.append(f"There is no kind “{filters.kind[:60]}”: facts of any kind are listed.")
+        note = gettext("There is no kind “{kind}”: facts of any kind are listed.")
+        notes.append(note.format(kind=filters.kind[:60]))
         filters = filters.without("kind")
     if not filters.status and (status := values.get("status", "").strip()):
-        notes.append(f"There is no state “{status[:60]}”: what is in use is listed.")
+        note = gettext("There is no state “{state}”: what is in use is listed.")
+        notes.append(note.format(state=status[:60]))
     return filters, notes
 
 
@@ -114,9 +117,9 @@ def _by_kind(user_id: UUID, rows: MemoryQuerySet, filters: FactFilters) -> dict[
         by_kind.setdefault(memory.kind_id, []).append(memory)
     sections = [
         Section(
-            label=kind.label,
+            label=gettext(kind.label),
             slug=kind.slug,
-            rationale=kind.rationale,
+            rationale=gettext(kind.rationale),
             count=count,
             rows=[show.memory_row(memory) for memory in by_kind.get(kind.pk, [])],
             url=filters.query(kind=kind.slug, group=""),

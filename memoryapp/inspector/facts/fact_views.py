@@ -11,10 +11,11 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.http import require_GET, require_POST
 from uuid6 import uuid7
 
-from memoryapp.accounts.auth import PageRequest
+from memoryapp.accounts.auth import PageRequest, caller_id
 from memoryapp.errors import InvalidInputError, MemoryAppError, NotFoundError, StaleVersionError
 from memoryapp.inspector import undoing
 from memoryapp.inspector.break_glass import subject
@@ -30,10 +31,10 @@ from memoryapp.longterm.models import Memory
 from memoryapp.longterm.presentation import BROUGHT_BACK, expires_text
 from memoryapp.policies.feedback import Verdict
 
-FORGOTTEN = "Forgotten. What was said stays in its conversation, and in the summaries of that."
-SET_ASIDE = "Set aside as wrong: nothing uses it any more."
-AFFIRMED = "Confirmed: it is surer now, and its lifetime starts again today."
-MEANWHILE = "It was changed meanwhile. Read it again before you decide."
+FORGOTTEN = gettext_lazy("Forgotten. What was said stays in its conversation, and in the summaries of that.")
+SET_ASIDE = gettext_lazy("Set aside as wrong: nothing uses it any more.")
+AFFIRMED = gettext_lazy("Confirmed: it is surer now, and its lifetime starts again today.")
+MEANWHILE = gettext_lazy("It was changed meanwhile. Read it again before you decide.")
 
 
 class Span(StrEnum):
@@ -47,10 +48,10 @@ class Span(StrEnum):
 
 
 SAID = {
-    Span.KEEP: "Kept for ever, until you say otherwise.",
-    Span.FOLLOW: "It lives as long as its kind says.",
-    Span.ON_DATE: "It expires at the end of that day.",
-    Span.BRING_BACK: "In use again, for its whole lifetime from today.",
+    Span.KEEP: gettext_lazy("Kept for ever, until you say otherwise."),
+    Span.FOLLOW: gettext_lazy("It lives as long as its kind says."),
+    Span.ON_DATE: gettext_lazy("It expires at the end of that day."),
+    Span.BRING_BACK: gettext_lazy("In use again, for its whole lifetime from today."),
 }
 
 
@@ -77,7 +78,8 @@ def fact(request: PageRequest, memory_id: UUID) -> HttpResponse:
     except NotFoundError:
         return _no_fact(request)
     if request.htmx and not request.htmx.boosted:
-        return render(request, "inspector/fact.html#head", _context(memory, is_editing="edit" in request.GET))
+        context = _context(request, memory, is_editing="edit" in request.GET)
+        return render(request, "inspector/_fact_head.html", context)
     return _fact(request, memory, is_editing="edit" in request.GET)
 
 
@@ -111,11 +113,11 @@ def fact_edit(request: HttpRequest, memory_id: UUID) -> HttpResponse:
         return _fact(request, memory, problem=str(error), draft=draft, status=error.http_status)
     undoing.offer(
         request,
-        text="Saved. The version before is in the history.",
+        text=gettext("Saved. The version before is in the history."),
         url=reverse("inspector:fact_back", args=[memory_id]),
         until=None,
         fields={"version": str(edited.version), "to": str(before.version)},
-        label=f"Back to version {before.version}",
+        label=gettext("Back to version {n}").format(n=before.version),
     )
     return redirect("inspector:fact", memory_id)
 
@@ -131,7 +133,7 @@ def fact_back(request: HttpRequest, memory_id: UUID) -> HttpResponse:
         )
         former = wanted.first()
         if former is None:
-            raise InvalidInputError("There is no such version.")
+            raise InvalidInputError(gettext("There is no such version."))
         operations.edit(
             user_id,
             memory_id,
@@ -142,7 +144,7 @@ def fact_back(request: HttpRequest, memory_id: UUID) -> HttpResponse:
             key=former.key,
             confidence=former.confidence,
         )
-        return f"It says again what version {former.version} said."
+        return gettext("It says again what version {n} said.").format(n=former.version)
 
     return _done(request, memory_id, go_back)
 
@@ -178,7 +180,7 @@ def fact_bring_back(request: HttpRequest, memory_id: UUID) -> HttpResponse:
 
     def bring_back(user_id: UUID, version: int) -> str:
         give_feedback(user_id, memory_id, Verdict.CONFIRMED, version=version, now=timezone.now())
-        return BROUGHT_BACK
+        return str(BROUGHT_BACK)
 
     return _done(request, memory_id, bring_back)
 
@@ -196,9 +198,9 @@ def fact_word(request: HttpRequest, memory_id: UUID) -> HttpResponse:
     if verdict == Verdict.WRONG:
         back = reverse("inspector:fact_bring_back", args=[memory_id])
         fields = {"version": str(memory.version)}
-        undoing.offer(request, text=SET_ASIDE, url=back, until=None, fields=fields)
+        undoing.offer(request, text=str(SET_ASIDE), url=back, until=None, fields=fields)
     else:
-        undoing.tell(request, AFFIRMED)
+        undoing.tell(request, str(AFFIRMED))
     return redirect("inspector:fact", memory_id)
 
 
@@ -223,7 +225,7 @@ def fact_lifetime(request: HttpRequest, memory_id: UUID) -> HttpResponse:
 def fact_delete(request: HttpRequest, memory_id: UUID) -> HttpResponse:
     """The next page offers to undo it."""
     forgotten = forgettings.forget(subject(request), [memory_id], now=timezone.now())
-    undoing.offer_forgetting(request, forgotten, text=FORGOTTEN)
+    undoing.offer_forgetting(request, forgotten, text=str(FORGOTTEN))
     back = next_page(request.POST) or next_page(request.GET)
     return HttpResponseRedirect(back or reverse("inspector:facts"))
 
@@ -251,27 +253,33 @@ def _lives(memory: Memory, span: Span, *, changed: int, now: datetime) -> str:
     if span == Span.EXTEND:
         return _extended(memory, now=now)
     if not changed:
-        return "It has expired: bring it back first." if is_over else "Nothing changed: it was so already."
+        if is_over:
+            return gettext("It has expired: bring it back first.")
+        return gettext("Nothing changed: it was so already.")
     if span == Span.FOLLOW and is_over:
-        return "It lives as long as its kind says, which is over: it has just expired."
-    return SAID[span]
+        return gettext("It lives as long as its kind says, which is over: it has just expired.")
+    return str(SAID[span])
 
 
 def _extended(memory: Memory, *, now: datetime) -> str:
     fades_at: datetime | None = getattr(memory, "fades_at", None)
     if fades_at is None:
-        return "It is kept for ever: there is nothing to extend."
+        return gettext("It is kept for ever: there is nothing to extend.")
     if fades_at <= now:
-        return "It has expired: bring it back instead."
-    text = expires_text(fades_at, now=now)
-    return f"Its own date stays: it {text}." if memory.expires_at else f"Extended: {text} now."
+        return gettext("It has expired: bring it back instead.")
+    text = (
+        gettext("Its own date stays: it {expires}.")
+        if memory.expires_at
+        else gettext("Extended: {expires} now.")
+    )
+    return text.format(expires=expires_text(fades_at, now=now))
 
 
 def _last_day(value: str) -> date:
     """Raises InvalidInputError."""
     day = day_or_none(value)
     if day is None:
-        raise InvalidInputError("Choose the last day on which it is remembered.")
+        raise InvalidInputError(gettext("Choose the last day on which it is remembered."))
     return day
 
 
@@ -280,7 +288,7 @@ def _confidence(sure: str, before: Memory) -> float | None:
     if not sure.strip() or sure.strip() == str(round(before.confidence * 100)):
         return None
     if whole_number(sure.strip()) > 100:
-        raise InvalidInputError("How sure: 0 to 100 %.")
+        raise InvalidInputError(gettext("How sure: 0 to 100 %."))
     return int(sure) / 100
 
 
@@ -297,9 +305,9 @@ def _done(request: HttpRequest, memory_id: UUID, act: Callable[[UUID, int], str]
 def _refused(request: HttpRequest, memory_id: UUID, error: MemoryAppError) -> HttpResponse:
     """The page as it is now, with why nothing was done."""
     memory = queries.get_memory(subject(request), memory_id)
-    problem = MEANWHILE if isinstance(error, StaleVersionError) else str(error)
-    status = 409 if isinstance(error, StaleVersionError) else error.http_status
-    return _fact(request, memory, problem=problem, status=status)
+    if isinstance(error, StaleVersionError):
+        return _fact(request, memory, problem=str(MEANWHILE), status=409)
+    return _fact(request, memory, problem=str(error), status=error.http_status)
 
 
 def _fact(
@@ -311,15 +319,21 @@ def _fact(
     is_editing: bool = False,
     status: int = 200,
 ) -> HttpResponse:
-    context = _context(memory, problem=problem, draft=draft, is_editing=is_editing or draft is not None)
+    is_editing = is_editing or draft is not None
+    context = _context(request, memory, problem=problem, draft=draft, is_editing=is_editing)
     return render_page(request, "fact", context, status=status)
 
 
 def _context(
-    memory: Memory, *, problem: str = "", draft: Draft | None = None, is_editing: bool = False
+    request: HttpRequest,
+    memory: Memory,
+    *,
+    problem: str = "",
+    draft: Draft | None = None,
+    is_editing: bool = False,
 ) -> dict[str, object]:
     return {
-        "memory": show.memory_page(memory),
+        "memory": show.memory_page(memory, is_own=memory.user_id == caller_id(request)),
         "kinds": list(queries.statement_kinds()),
         "form_error": problem,
         "draft": draft,
@@ -330,8 +344,8 @@ def _context(
 
 def _no_fact(request: HttpRequest) -> HttpResponse:
     context = {
-        "message": "There is no such memory. It may have been forgotten, or have expired.",
+        "message": gettext("There is no such memory. It may have been forgotten, or have expired."),
         "action_url": reverse("inspector:facts"),
-        "action_label": "All facts",
+        "action_label": gettext("All facts"),
     }
     return render(request, "errors/404.html", context, status=404)

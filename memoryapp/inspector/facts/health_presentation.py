@@ -6,8 +6,11 @@ from datetime import datetime
 from uuid import UUID
 
 from django.urls import reverse
+from django.utils.translation import gettext, ngettext
 
-from memoryapp.longterm.models import Memory
+from memoryapp.inspector.amounts import count_text
+from memoryapp.inspector.facts.similar import SimilarFacts
+from memoryapp.longterm.models import Kind, Memory
 from memoryapp.policies.health import NOISE_REPLIES, NOISE_SHARE, STALE_DAYS, UNUSED_DAYS
 
 FIRST = 3  # facts of each check on the page
@@ -48,15 +51,6 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
-class SimilarFacts:
-    """Two facts that may say the same."""
-
-    newer: Memory
-    older: Memory
-    similarity: float
-
-
-@dataclass(frozen=True, slots=True)
 class PairRow:
     """Two facts that may say the same, the newer first."""
 
@@ -75,7 +69,7 @@ def fact_row(memory: Memory, *, note: str = "") -> FactRow:
         id=memory.id,
         statement=memory.statement,
         url=reverse("inspector:fact", args=[memory.id]),
-        kind_label=memory.kind.label,
+        kind_label=gettext(memory.kind.label),
         at=memory.affirmed_at,
         version=memory.version,
         note=note,
@@ -90,12 +84,14 @@ def waiting(count: int) -> Check:
     return Check(
         "waiting",
         "hourglass",
-        "Waiting for your word",
-        "Nothing waits for your word",
-        "What others wrote, and what does not fit with what you said. Nothing uses it until you decide.",
+        gettext("Waiting for your word"),
+        gettext("Nothing waits for your word"),
+        gettext(
+            "What others wrote, and what does not fit with what you said. Nothing uses it until you decide."
+        ),
         count,
         all_url=reverse("inspector:pending"),
-        all_label="Decide",
+        all_label=gettext("Decide"),
     )
 
 
@@ -103,15 +99,17 @@ def stale(count: int, rows: Iterable[Memory]) -> Check:
     return Check(
         "stale",
         "history",
-        "Perhaps no longer true",
-        "Nothing is stale",
-        f"Said or confirmed longer ago than the half-life of its kind, or than {STALE_DAYS} days, and never used in a "
-        "reply.",
+        gettext("Perhaps no longer true"),
+        gettext("Nothing is stale"),
+        gettext(
+            "Said or confirmed longer ago than the half-life of its kind, or than {days} days, and never used in a "
+            "reply."
+        ).format(days=STALE_DAYS),
         count,
         [fact_row(memory) for memory in rows],
         frozenset({"extend", "forget"}),
         all_url=f"{reverse('inspector:facts')}?usage=never&sort=oldest",
-        all_label="Never used, oldest first",
+        all_label=gettext("Never used, oldest first"),
     )
 
 
@@ -119,14 +117,16 @@ def unused(count: int, rows: Iterable[Memory]) -> Check:
     return Check(
         "unused",
         "minus",
-        "Not used for a long time",
-        "Everything older has been of use",
-        f"No reply of the last {UNUSED_DAYS} days was given it. That costs nothing; it may also be of no use.",
+        gettext("Not used for a long time"),
+        gettext("Everything older has been of use"),
+        gettext(
+            "No reply of the last {days} days was given it. That costs nothing; it may also be of no use."
+        ).format(days=UNUSED_DAYS),
         count,
         [fact_row(memory) for memory in rows],
         frozenset({"forget"}),
         all_url=f"{reverse('inspector:facts')}?usage=never&sort=oldest",
-        all_label="Never used, oldest first",
+        all_label=gettext("Never used, oldest first"),
     )
 
 
@@ -134,15 +134,17 @@ def noise(found: Sequence[tuple[Memory, float]]) -> Check:
     return Check(
         "noise",
         "refresh-cw",
-        "In nearly every reply",
-        "Nothing is in nearly every reply",
-        f"Given to more than {NOISE_SHARE:.0%} of the last {NOISE_REPLIES} replies, whatever they were about. It is "
-        "probably worded so generally that it fits any question.",
+        gettext("In nearly every reply"),
+        gettext("Nothing is in nearly every reply"),
+        gettext(
+            "Given to more than {share} of the last {replies} replies, whatever they were about. It is probably "
+            "worded so generally that it fits any question."
+        ).format(share=f"{NOISE_SHARE:.0%}", replies=NOISE_REPLIES),
         len(found),
-        [fact_row(memory, note=f"in {share:.0%} of replies") for memory, share in found[:FIRST]],
+        [fact_row(memory, note=_share_text(share)) for memory, share in found[:FIRST]],
         frozenset({"forget"}),
         all_url=f"{reverse('inspector:facts')}?sort=used",
-        all_label="Most used first",
+        all_label=gettext("Most used first"),
     )
 
 
@@ -150,9 +152,12 @@ def flagged(count: int, rows: Iterable[Memory]) -> Check:
     return Check(
         "flagged",
         "circle-alert",
-        "Looks like an instruction",
-        "Nothing looks like an instruction",
-        "In use, but shaped like an order to the assistant and not like a fact about you. Read it before you keep it.",
+        gettext("Looks like an instruction"),
+        gettext("Nothing looks like an instruction"),
+        gettext(
+            "In use, but shaped like an order to the assistant and not like a fact about you. Read it before you keep "
+            "it."
+        ),
         count,
         [fact_row(memory) for memory in rows],
         frozenset({"forget"}),
@@ -161,31 +166,50 @@ def flagged(count: int, rows: Iterable[Memory]) -> Check:
 
 def unembedded(count: int, *, other_model: int, rows: Iterable[Memory]) -> Check:
     """Of the first there is none of any model, of the second one of another."""
-    means = "So far only their own words find them: the search by meaning does not know them yet."
+    means = gettext("So far only their own words find them: the search by meaning does not know them yet.")
     if other_model:
-        means += f" {other_model:,} of them were prepared by another embedding model than the one in use."
+        others = ngettext(
+            "{n} of them was prepared by another embedding model than the one in use.",
+            "{n} of them were prepared by another embedding model than the one in use.",
+            other_model,
+        )
+        means = f"{means} {others.format(n=count_text(other_model))}"
     return Check(
         "embedding",
         "search",
-        "Not found by meaning yet",
-        "All are found by meaning",
+        gettext("Not found by meaning yet"),
+        gettext("All are found by meaning"),
         means,
         count,
         [fact_row(memory) for memory in rows],
         act_url=reverse("inspector:health_embed"),
-        act="Prepare them now",
+        act=gettext("Prepare them now"),
     )
 
 
-def room(used: int, limit: int, *, is_nearly_full: bool, largest: str) -> Check:
+def room(used: int, limit: int, *, is_nearly_full: bool, largest: tuple[Kind, int] | None) -> Check:
+    taken = {"used": count_text(used), "limit": count_text(limit)}
     return Check(
         "room",
         "archive",
-        "Nearly full",
-        f"There is room: {used:,} of {limit:,} rows are taken",
-        f"{used:,} of {limit:,} rows are taken. When it is full nothing new is remembered. The largest kind: "
-        f"{largest}.",
+        gettext("Nearly full"),
+        gettext("There is room: {used} of {limit} rows are taken").format(**taken),
+        gettext(
+            "{used} of {limit} rows are taken. When it is full nothing new is remembered. The largest kind: {largest}."
+        ).format(**taken, largest=_largest_text(largest)),
         used if is_nearly_full else 0,
         all_url=f"{reverse('inspector:facts')}?group=kind",
-        all_label="Facts by kind",
+        all_label=gettext("Facts by kind"),
     )
+
+
+def _share_text(share: float) -> str:
+    return gettext("in {share} of replies").format(share=f"{share:.0%}")
+
+
+def _largest_text(largest: tuple[Kind, int] | None) -> str:
+    if largest is None:
+        return gettext("none")
+    kind, count = largest
+    text = ngettext("{kind}, {n} fact", "{kind}, {n} facts", count)
+    return text.format(kind=gettext(kind.label), n=count_text(count))

@@ -9,23 +9,23 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_POST
 
 from memoryapp.context import queries as context_queries
 from memoryapp.embeddings.registry import get_embedder
 from memoryapp.inspector import break_glass
 from memoryapp.inspector.facts import health_presentation as show
-from memoryapp.inspector.facts.health_presentation import FIRST, Check, SimilarFacts
+from memoryapp.inspector.facts import similar
+from memoryapp.inspector.facts.health_presentation import FIRST, Check
 from memoryapp.inspector.posted import uuid_or_none
 from memoryapp.inspector.views import render_page
-from memoryapp.longterm import checkups, queries, search
+from memoryapp.longterm import checkups, queries
 from memoryapp.longterm.models import Memory
 from memoryapp.nudges import EMBED_MEMORIES, nudge
 from memoryapp.policies import health as rules
 from memoryapp.transcript import queries as transcript
 
-COMPARED_AT_ONCE: Final = 1_000  # with so few facts they are compared while the page is made
-PART: Final = 500  # of more, so many are compared with all older ones, when asked for
 PAIRS_SHOWN: Final = 20
 EMBEDDED_AT_ONCE: Final = 50  # the next sweeps take on the rest
 
@@ -38,14 +38,14 @@ def health(request: HttpRequest) -> HttpResponse:
     found = checkups.findings(user_id, now=now, model_id=model_id)
     quota = queries.quota(user_id)
     checks = _checks(user_id, found, quota, now=now, model_id=model_id)
-    is_compared = found.embedded <= COMPARED_AT_ONCE
-    pairs, _ = _pairs(user_id, model_id=model_id) if is_compared else ([], None)
+    is_compared = found.embedded <= similar.COMPARED_AT_ONCE
+    pairs = similar.pairs(user_id, model_id=model_id).pairs if is_compared else ()
     troubles = [check for check in checks if check.count]
     context = {
         "quota": quota,
         "troubles": troubles,
         "well": [check for check in checks if not check.count],
-        "pairs": [show.pair_row(pair) for pair in pairs[:FIRST]],
+        "pairs": [show.pair_row(pair) for pair in similar.facts_of(user_id, pairs[:FIRST])],
         "pair_count": len(pairs),
         "is_compared": is_compared,
         "compared": found.embedded,
@@ -60,12 +60,12 @@ def health(request: HttpRequest) -> HttpResponse:
 def duplicates(request: HttpRequest) -> HttpResponse:
     """Pairs that may say the same: of one part of the facts with all older ones. ``?begin=``: the part's newest."""
     user_id, begin = break_glass.subject(request), uuid_or_none(request.GET.get("begin", ""))
-    pairs, next_begin = _pairs(user_id, model_id=get_embedder().model_id, begin=begin)
+    found = similar.pairs(user_id, model_id=get_embedder().model_id, begin=begin)
     context = {
-        "pairs": [show.pair_row(pair) for pair in pairs[:PAIRS_SHOWN]],
-        "pair_count": len(pairs),
-        "next_url": f"?begin={next_begin}" if next_begin else "",
-        "part": PART,
+        "pairs": [show.pair_row(pair) for pair in similar.facts_of(user_id, found.pairs[:PAIRS_SHOWN])],
+        "pair_count": len(found.pairs),
+        "next_url": f"?begin={found.next_begin}" if found.next_begin else "",
+        "part": similar.PART,
         "here": request.get_full_path(),
     }
     return render_page(request, "duplicates", context)
@@ -80,7 +80,8 @@ def health_embed(request: HttpRequest) -> HttpResponse:
     for memory_id in ids:
         nudge(EMBED_MEMORIES, memory_id)
     messages.success(
-        request, "They are being prepared. Look again in a minute." if ids else "All are prepared."
+        request,
+        gettext("They are being prepared. Look again in a minute.") if ids else gettext("All are prepared."),
     )
     return HttpResponseRedirect(reverse("inspector:health"), status=303)
 
@@ -108,7 +109,7 @@ def _checks(
             quota.used,
             quota.limit,
             is_nearly_full=rules.is_nearly_full(quota.used, quota.limit),
-            largest=f"{largest[0].label}, {largest[1]:,} facts" if largest else "none",
+            largest=largest,
         ),
     ]
 
@@ -122,23 +123,3 @@ def _noise(user_id: UUID, *, now: datetime) -> list[tuple[Memory, float]]:
     }
     rows = checkups.named(user_id, list(often), now=now)
     return sorted(((memory, often[memory.id]) for memory in rows), key=lambda pair: -pair[1])
-
-
-def _pairs(
-    user_id: UUID, *, model_id: str, begin: UUID | None = None
-) -> tuple[list[SimilarFacts], UUID | None]:
-    """Those of a part that begins there, the most similar first, and where the next part begins."""
-    ids, vectors = search.vectors(user_id, model_id=model_id, begin=begin)
-    part = PART if len(ids) > COMPARED_AT_ONCE or begin else len(ids)
-    similar = rules.similar_pairs(vectors, part=part)
-    memories = queries.by_ids(user_id, {ids[at] for pair in similar for at in (pair.first, pair.second)})
-    pairs = []
-    for pair in similar:
-        newer, older = memories.get(ids[pair.first]), memories.get(ids[pair.second])
-        if (
-            newer
-            and older
-            and rules.may_say_the_same(newer.statement, older.statement, similarity=pair.similarity)
-        ):
-            pairs.append(SimilarFacts(newer, older, pair.similarity))
-    return pairs, ids[part] if len(ids) > part else None

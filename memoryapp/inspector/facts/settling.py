@@ -6,6 +6,7 @@ from enum import StrEnum
 from uuid import UUID
 
 from django.urls import reverse
+from django.utils.translation import gettext, gettext_lazy
 
 from memoryapp.errors import InvalidInputError, StaleVersionError
 from memoryapp.inspector.posted import uuid_or_none
@@ -22,10 +23,10 @@ class Answer(StrEnum):
 
 
 DONE = {
-    Answer.NEW: "Remembered",
-    Answer.HELD: "Forgotten",
-    Answer.BOTH: "Remembered beside what was in use",
-    Answer.NEITHER: "Forgotten, both of them",
+    Answer.NEW: gettext_lazy("Remembered"),
+    Answer.HELD: gettext_lazy("Forgotten"),
+    Answer.BOTH: gettext_lazy("Remembered beside what was in use"),
+    Answer.NEITHER: gettext_lazy("Forgotten, both of them"),
 }
 
 
@@ -41,11 +42,11 @@ class Settled:
 
     @property
     def done(self) -> str:
-        return DONE[self.answer]
+        return str(DONE[self.answer])
 
     @property
     def aside(self) -> str:
-        return "What was in use stays." if self.answer == Answer.HELD and self.shown else ""
+        return gettext("What was in use stays.") if self.answer == Answer.HELD and self.shown else ""
 
     @property
     def said(self) -> str:
@@ -62,9 +63,9 @@ def settle(
     """
     waiting = queries.get_memory(user_id, memory_id)
     if waiting.version != version:  # also of an answer that is sent a second time
-        raise StaleVersionError("This memory changed since you opened it.", version=waiting.version)
+        raise StaleVersionError(gettext("This memory changed since you opened it."), version=waiting.version)
     if waiting.status not in queries.WAITING:
-        raise InvalidInputError("This memory does not wait for your word.")
+        raise InvalidInputError(gettext("This memory does not wait for your word."))
     held = _as_shown(user_id, rival, waiting) if rival else queries.rival(waiting)
     words = waiting.statement
     match answer:
@@ -80,7 +81,7 @@ def settle(
         case Answer.NEITHER:
             both = [waiting, *([held] if held else [])]
             return Settled(Answer.NEITHER, words, None, _forget(user_id, both, now=now))
-    raise InvalidInputError("Say which of them holds.")
+    raise InvalidInputError(gettext("Say which of them holds."))
 
 
 def way_back(settled: Settled, memory_id: UUID) -> Offer:
@@ -98,7 +99,9 @@ def _as_shown(user_id: UUID, mark: str, waiting: Memory) -> Memory:
     memory_id = uuid_or_none(mark.partition(".")[0])
     held = queries.by_ids(user_id, [memory_id]).get(memory_id) if memory_id else None
     if held is None or mark != f"{held.id}.{held.version}" or held.status != Memory.Status.ACTIVE:
-        raise StaleVersionError("What it does not fit changed since you opened it.", version=waiting.version)
+        raise StaleVersionError(
+            gettext("What it does not fit changed since you opened it."), version=waiting.version
+        )
     return held
 
 

@@ -10,15 +10,17 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
+from django.utils.translation import gettext, ngettext, pgettext_lazy
 from django.views.decorators.http import require_GET, require_POST
 
 from memoryapp import rest
 from memoryapp.errors import InvalidInputError, StaleVersionError
 from memoryapp.inspector import break_glass, undoing
 from memoryapp.inspector import presentation as show
-from memoryapp.inspector.facts.bulk import TYPED_ABOVE, mark
+from memoryapp.inspector.amounts import count_text
 from memoryapp.inspector.facts.settling import Settled
 from memoryapp.inspector.posted import next_page, version_of
+from memoryapp.inspector.typed_word import TYPED_ABOVE, is_typed, mark
 from memoryapp.inspector.undoing import Offer
 from memoryapp.inspector.views import next_url, render_page
 from memoryapp.longterm import forgettings, queries, tallies
@@ -26,7 +28,7 @@ from memoryapp.longterm.tallies import WaitingSource
 from memoryapp.longterm.unsettling import unsettle
 
 PAGE: Final = 20  # cards, each of which is read
-TYPED: Final = "forget"
+TYPED: Final = pgettext_lazy("a word to type", "forget")
 AT_ONCE: Final = 10_000
 COUNTING: Final = (
     ("inspector/pending.html", "pending-count"),
@@ -49,24 +51,27 @@ def pending_forget(request: HttpRequest) -> HttpResponse:
     user_id, name = break_glass.subject(request), request.POST.get("source", "")
     source = _source(tallies.waiting_sources(user_id), name)
     if name and source is None:
-        messages.info(request, "Nothing waits from there any more.")
+        messages.info(request, gettext("Nothing waits from there any more."))
         return _see(reverse("inspector:pending"))
     ids = queries.ids_of(tallies.waiting(user_id, source=source), limit=AT_ONCE)
     if not ids:
-        messages.info(request, "Nothing waits for your word any more.")
+        messages.info(request, gettext("Nothing waits for your word any more."))
         return _see(reverse("inspector:pending"))
     is_as_shown = request.POST.get("shown") == mark(ids)
-    word = request.POST.get("typed", "").strip().casefold()
-    if not is_as_shown or (len(ids) > TYPED_ABOVE and word != TYPED):
+    if not is_as_shown or (len(ids) > TYPED_ABOVE and not is_typed(request.POST, ids, word=str(TYPED))):
         problem = (
-            f"Type the word “{TYPED}”."
+            gettext("Type the word “{word}”.").format(word=TYPED)
             if is_as_shown
-            else f"What waits changed meanwhile: {len(ids):,} now. Look again."
+            else gettext("What waits changed meanwhile: {n} now. Look again.").format(n=count_text(len(ids)))
         )
         return _pending(request, user_id, source=name, problem=problem, status=422)
     act = forgettings.forget(user_id, ids, now=timezone.now())
-    count = f"{len(ids):,} memories that waited" if len(ids) > 1 else "the memory that waited"
-    undoing.offer_forgetting(request, act, text=f"Forgotten: {count}. What was in use stays.")
+    text = ngettext(
+        "Forgotten: the memory that waited. What was in use stays.",
+        "Forgotten: {n} memories that waited. What was in use stays.",
+        len(ids),
+    )
+    undoing.offer_forgetting(request, act, text=text.format(n=count_text(len(ids))))
     return _see(reverse("inspector:pending"))
 
 
@@ -77,9 +82,9 @@ def fact_unsettle(request: HttpRequest, memory_id: UUID) -> HttpResponse:
     try:
         unsettle(break_glass.subject(request), memory_id, version=version_of(request), now=timezone.now())
     except (InvalidInputError, StaleVersionError) as error:
-        messages.error(request, f"It stays decided. {error}")
+        messages.error(request, f"{gettext('It stays decided.')} {error}")
     else:
-        messages.success(request, "It waits for your word again. What it had replaced is in use.")
+        messages.success(request, gettext("It waits for your word again. What it had replaced is in use."))
     return _see(next_page(request.POST) or reverse("inspector:pending"))
 
 

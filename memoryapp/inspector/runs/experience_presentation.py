@@ -3,10 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 from uuid import UUID
 
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext, gettext_lazy
 
 from memoryapp.context.models import Use
 from memoryapp.inspector.presentation import turn_url
@@ -15,12 +17,20 @@ from memoryapp.longterm.models import Experience
 from memoryapp.longterm.presentation import ORIGIN_LABELS, expires_text
 from memoryapp.policies.trust import Origin
 
-OUTCOME_LABELS = {Experience.Outcome.SUCCEEDED: "Solved", Experience.Outcome.FAILED: "Not solved"}
+OUTCOME_LABELS: Final = {
+    Experience.Outcome.SUCCEEDED: gettext_lazy("Solved"),
+    Experience.Outcome.FAILED: gettext_lazy("Not solved"),
+}
+STATES: Final = {
+    "used": gettext_lazy("Given to tasks"),
+    "waits": gettext_lazy("Waiting for your word"),
+    "unsure": gettext_lazy("Not given any more"),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class ExperienceRow:
-    """``state``: "used", "waits" for its person's word, or "unsure": no longer recalled."""
+    """``state``: a key of ``STATES``."""
 
     id: UUID
     goal: str
@@ -96,7 +106,7 @@ def lesson_form(
 
 
 def use_row(use: Use) -> UseRow:
-    return UseRow(use.turn.conversation.title or "New chat", use.used_at, turn_url(use.turn))
+    return UseRow(use.turn.conversation.title or gettext("New chat"), use.used_at, turn_url(use.turn))
 
 
 def experience_row(experience: Experience) -> ExperienceRow:
@@ -106,7 +116,7 @@ def experience_row(experience: Experience) -> ExperienceRow:
         id=experience.id,
         goal=experience.goal,
         outcome=experience.outcome,
-        outcome_label=OUTCOME_LABELS[Experience.Outcome(experience.outcome)],
+        outcome_label=str(OUTCOME_LABELS[Experience.Outcome(experience.outcome)]),
         tools=experience.tools,
         state=_state(experience),
         confidence_percent=round(experience.confidence * 100),
@@ -123,7 +133,7 @@ def experience_page(experience: Experience) -> ExperiencePage:
         row=experience_row(experience),
         worked=experience.worked.splitlines(),
         avoid=experience.avoid.splitlines(),
-        origin_label=ORIGIN_LABELS[Origin(experience.origin)],
+        origin_label=str(ORIGIN_LABELS[Origin(experience.origin)]),
         written_by=experience.model,
         is_by_person=experience.model == BY_PERSON,
         seen_count=experience.seen_count,

@@ -1,6 +1,7 @@
 """What the assistant learned from earlier tasks: to read, to judge and to forget."""
 
-from urllib.parse import urlencode
+from collections.abc import Mapping
+from typing import Final
 from uuid import UUID
 
 from django.contrib import messages
@@ -8,6 +9,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
+from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.http import require_GET, require_POST
 
 from memoryapp import rest
@@ -15,25 +17,34 @@ from memoryapp.context import queries as contexts
 from memoryapp.errors import InvalidInputError, StaleVersionError
 from memoryapp.inspector import undoing
 from memoryapp.inspector.break_glass import subject
+from memoryapp.inspector.posted import one_of, words
 from memoryapp.inspector.runs import experience_presentation as show
-from memoryapp.inspector.views import PAGE, render_page
+from memoryapp.inspector.views import PAGE, next_url, render_page
 from memoryapp.longterm import experience_queries, experiences, forgettings
 from memoryapp.longterm.models import Experience
 
-USES = 20  # of the newest replies that were given it
-FORGOTTEN = "Forgotten, with the records of the runs that taught it or were given it, and what those taught."
+USES: Final = 20  # of the newest replies that were given it
+FORGOTTEN: Final = gettext_lazy(
+    "Forgotten, with the records of the runs that taught it or were given it, and what those taught."
+)
 
 
 @login_required
 @require_GET
 def listing(request: HttpRequest) -> HttpResponse:
-    rows = experience_queries.unfaded(subject(request))
+    filters = _filters(request.GET)
+    rows = experience_queries.narrowed(
+        subject(request), text=filters["q"], outcome=filters["outcome"], state=filters["state"]
+    )
     page, next_cursor = rest.page(
         rows, order=("-recorded_at", "-id"), cursor=request.GET.get("after", ""), limit=PAGE
     )
     context = {
         "experiences": [show.experience_row(experience) for experience in page],
-        "next_url": "?" + urlencode({"after": next_cursor}) if next_cursor else "",
+        "filters": filters,
+        "choices": show,
+        "is_narrowed": any(filters.values()),
+        "next_url": next_url(filters, next_cursor),
     }
     return render_page(request, "experiences", context)
 
@@ -66,7 +77,7 @@ def edit(request: HttpRequest, experience_id: UUID) -> HttpResponse:
         form = show.lesson_form(found, posted=posted.dict(), problem=str(error))
         is_stale = isinstance(error, StaleVersionError)
         return _page(request, found, form=form, status=409 if is_stale else error.http_status)
-    messages.success(request, "Corrected. Later tasks are given your words.")
+    messages.success(request, gettext("Corrected. Later tasks are given your words."))
     return redirect("inspector:experience", experience_id)
 
 
@@ -74,21 +85,19 @@ def edit(request: HttpRequest, experience_id: UUID) -> HttpResponse:
 @require_POST
 def feedback(request: HttpRequest, experience_id: UUID) -> HttpResponse:
     """A person's word on this page, where they read it, also confirms what waits for it."""
-    user_id, said = subject(request), request.POST.get("helped", "")
+    user_id = subject(request)
     experience_queries.get(
         user_id, experience_id
     )  # what is not theirs does not exist, whatever the form says
-    if said not in {"yes", "no"}:
-        raise InvalidInputError("The form is incomplete. Reload the page and try again.")
+    said = one_of({"yes", "no"}, request.POST.get("helped", ""))
     judged = experiences.give_feedback(
         user_id, experience_id, helped=said == "yes", now=timezone.now(), may_confirm=True
     )
-    percent = round(judged.confidence * 100)
-    is_resting = show.experience_row(judged).state == "unsure"
-    messages.success(
-        request,
-        f"Noted: {percent} % sure now." + (" It is not given to tasks any more." if is_resting else ""),
-    )
+    row = show.experience_row(judged)
+    text = gettext("Noted: {percent} % sure now.")
+    if row.state == "unsure":
+        text = gettext("Noted: {percent} % sure now. It is not given to tasks any more.")
+    messages.success(request, text.format(percent=row.confidence_percent))
     return redirect("inspector:experience", experience_id)
 
 
@@ -96,8 +105,18 @@ def feedback(request: HttpRequest, experience_id: UUID) -> HttpResponse:
 @require_POST
 def forget(request: HttpRequest, experience_id: UUID) -> HttpResponse:
     act = forgettings.forget_experiences(subject(request), [experience_id], now=timezone.now())
-    undoing.offer_forgetting(request, act, text=FORGOTTEN)
+    undoing.offer_forgetting(request, act, text=str(FORGOTTEN))
     return redirect("inspector:experiences")
+
+
+def _filters(values: Mapping[str, str]) -> dict[str, str]:
+    """What cannot be asked for is left out."""
+    outcome, state = values.get("outcome", ""), values.get("state", "")
+    return {
+        "q": words(values, "q"),
+        "outcome": outcome if outcome in show.OUTCOME_LABELS else "",
+        "state": state if state in show.STATES else "",
+    }
 
 
 def _page(

@@ -2,28 +2,30 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlencode
 from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext, gettext_lazy, ngettext, pgettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
 from memoryapp import rest
 from memoryapp.accounts.auth import PageRequest
-from memoryapp.errors import InvalidInputError, NotFoundError
+from memoryapp.errors import NotFoundError
+from memoryapp.inspector import typed_word
+from memoryapp.inspector.amounts import count_text
 from memoryapp.inspector.break_glass import subject
-from memoryapp.inspector.facts.bulk import CHANGED, TYPED_ABOVE, mark
-from memoryapp.inspector.posted import day_or_none, next_page, one_of, uuid_or_none
-from memoryapp.inspector.runs import run_presentation as show
-from memoryapp.inspector.views import PAGE, next_url, render_page
+from memoryapp.inspector.posted import midnight, next_page, one_of, uuid_of, uuid_or_none, words
+from memoryapp.inspector.runs import run_heads as show
+from memoryapp.inspector.typed_word import AT_MOST, TYPED_ABOVE, is_typed, mark
+from memoryapp.inspector.views import next_url, render_page
 from memoryapp.longterm import queries as longterm
 from memoryapp.scratchpad import listing, records, timeline
 from memoryapp.scratchpad.listing import Narrowed
@@ -31,11 +33,16 @@ from memoryapp.scratchpad.models import Run
 from memoryapp.scratchpad.records import Keeping
 from memoryapp.transcript import queries as transcript
 
-AT_MOST = 10_000  # in one go
-WORD = "delete"
-FILTERS = ("q", "status", "conversation", "tool", "failed", "since", "until", "sort")
-SORTS = {"": "Newest first", "longest": "Longest first", "steps": "Most steps", "tokens": "Most tokens"}
-STATUSES = {**show.STATUSES, "approval": "Waiting for your approval"}
+PAGE: Final = 30  # each comes with a drawing of its steps
+WORD: Final = pgettext_lazy("a word to type", "delete")
+FILTERS: Final = ("q", "status", "conversation", "tool", "failed", "since", "until", "sort")
+SORTS: Final = {
+    "": gettext_lazy("Newest first"),
+    "longest": gettext_lazy("Longest first"),
+    "steps": gettext_lazy("Most steps"),
+    "tokens": gettext_lazy("Most tokens"),
+}
+STATUSES: Final = {**show.STATUSES, "approval": gettext_lazy("Waiting for your approval")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +57,7 @@ class _Picked:
 @require_GET
 def runs(request: HttpRequest) -> HttpResponse:
     user_id = subject(request)
-    filters = {name: request.GET.get(name, "").strip() for name in FILTERS}
+    filters = {name: words(request.GET, name) for name in FILTERS}
     page, next_cursor = rest.page(
         listing.runs(user_id, _narrowed(filters)),
         order=listing.ORDERS.get(filters["sort"], listing.ORDERS[""]),
@@ -106,12 +113,13 @@ def picked(request: HttpRequest) -> HttpResponse:
     wanted = one_of({"delete", Keeping.LONGER}, request.POST.get("action", ""))
     asked = _picked(user_id, request.POST.getlist("run"), request.POST.get("conversation", ""))
     if not asked.ids:
-        messages.error(request, "Pick the runs first." if asked.conversation_id is None else "None is left.")
+        is_ticked = asked.conversation_id is None
+        messages.error(request, gettext("Pick the runs first.") if is_ticked else gettext("None is left."))
         return redirect(back)
     if wanted == Keeping.LONGER:
         _keep(request, user_id, asked.ids)
         return redirect(back)
-    if len(asked.ids) > TYPED_ABOVE and not _is_typed(request.POST, asked):
+    if len(asked.ids) > TYPED_ABOVE and not is_typed(request.POST, asked.ids, word=str(WORD)):
         return _confirmation(request, asked, back=back)
     _delete(request, user_id, asked.ids)
     return redirect(back)
@@ -120,46 +128,46 @@ def picked(request: HttpRequest) -> HttpResponse:
 def _keep(request: HttpRequest, user_id: UUID, ids: Collection[UUID]) -> None:
     rule_days, now = longterm.run_record_days(), timezone.now()
     kept = records.keep(user_id, ids, Keeping.LONGER, rule_days=rule_days, now=now)
-    messages.success(request, f"{_count(kept)} kept for 7 days more.")
+    said = ngettext("{n} record kept for 7 days more.", "{n} records kept for 7 days more.", kept)
+    messages.success(request, said.format(n=count_text(kept)))
 
 
 def _delete(request: HttpRequest, user_id: UUID, ids: Collection[UUID]) -> None:
     deleted = records.delete(user_id, ids)
-    said = f"{_count(deleted)} deleted for good." if deleted else "Nothing was deleted."
-    left = len(ids) - deleted
-    if left:
-        said += f" {left:,} still {'runs and stays' if left == 1 else 'run and stay'}, or went before."
-    messages.success(request, said)
+    said = [_deleted_text(deleted)]
+    if left := len(ids) - deleted:
+        stay = ngettext(
+            "{n} still runs and stays, or went before.", "{n} still run and stay, or went before.", left
+        )
+        said.append(stay.format(n=count_text(left)))
+    messages.success(request, " ".join(said))
 
 
-def _is_typed(values: QueryDict, asked: _Picked) -> bool:
-    """Whether the word was typed, and for just these."""
-    return values.get("typed", "").strip().casefold() == WORD and values.get("shown") == mark(asked.ids)
+def _deleted_text(deleted: int) -> str:
+    if not deleted:
+        return gettext("Nothing was deleted.")
+    said = ngettext("{n} record deleted for good.", "{n} records deleted for good.", deleted)
+    return said.format(n=count_text(deleted))
 
 
 def _confirmation(request: HttpRequest, asked: _Picked, *, back: str) -> HttpResponse:
-    was_typed = "typed" in request.POST
-    is_other = request.POST.get("shown") != mark(asked.ids)
-    problem = CHANGED if is_other else f"Type the word “{WORD}” to go on."
+    problem = typed_word.problem(request.POST, asked.ids, word=str(WORD))
     context = {
         "shown": mark(asked.ids),
         "count": len(asked.ids),
-        "count_text": _count(len(asked.ids)),
         "ids": [] if asked.conversation_id else asked.ids,
         "conversation_id": asked.conversation_id,
         "word": WORD,
         "back": back,
-        "problem": problem if was_typed else "",
+        "problem": problem,
     }
-    return render_page(request, "runs_delete", context, status=422 if was_typed else 200)
+    return render_page(request, "runs_delete", context, status=422 if problem else 200)
 
 
 def _picked(user_id: UUID, ids: Sequence[str], conversation: str) -> _Picked:
     """Raises InvalidInputError."""
     if conversation:
-        conversation_id = uuid_or_none(conversation)
-        if conversation_id is None:
-            raise InvalidInputError("The form is incomplete. Reload the page and try again.")
+        conversation_id = uuid_of(conversation)
         return _Picked(listing.ended_of_conversation(user_id, conversation_id)[:AT_MOST], conversation_id)
     return _Picked(list(filter(None, map(uuid_or_none, ids[:AT_MOST]))), None)
 
@@ -184,26 +192,16 @@ def _conversation(user_id: UUID, wanted: str) -> dict[str, Any]:
 def _narrowed(filters: dict[str, str]) -> Narrowed:
     """A conversation that is none of theirs, or nonsense, finds nothing; a day that is none does not narrow."""
     conversation_id = uuid_or_none(filters["conversation"])
-    until = day_or_none(filters["until"])
     return Narrowed(
         text=filters["q"],
         status="none" if filters["conversation"] and not conversation_id else filters["status"],
         conversation_id=conversation_id,
-        since=_midnight(day_or_none(filters["since"])),
-        until=_midnight(until + timedelta(days=1)) if until and until < date.max else None,
+        since=midnight(filters["since"]),
+        until=midnight(filters["until"], days_later=1),
         tool=filters["tool"],
         has_failed_call=bool(filters["failed"]),
     )
 
 
-def _midnight(day: date | None) -> datetime | None:
-    """Where the person is."""
-    return timezone.make_aware(datetime.combine(day, time())) if day else None
-
-
 def _set(filters: dict[str, str]) -> dict[str, str]:
     return {name: value for name, value in filters.items() if value}
-
-
-def _count(count: int) -> str:
-    return "1 record" if count == 1 else f"{count:,} records"

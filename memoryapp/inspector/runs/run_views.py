@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from django.contrib import messages
@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
@@ -22,10 +23,11 @@ from memoryapp.inspector import context_bar
 from memoryapp.inspector import presentation as facts
 from memoryapp.inspector.break_glass import subject
 from memoryapp.inspector.posted import one_of
-from memoryapp.inspector.runs import pad_presentation
+from memoryapp.inspector.runs import pad_presentation, step_presentation
 from memoryapp.inspector.runs import run_presentation as show
 from memoryapp.inspector.runs.experience_presentation import experience_row
 from memoryapp.inspector.runs.pad_presentation import PadForm
+from memoryapp.inspector.runs.step_presentation import StepRow
 from memoryapp.inspector.views import render_page
 from memoryapp.longterm import experience_queries
 from memoryapp.longterm import queries as longterm
@@ -36,15 +38,17 @@ from memoryapp.scratchpad.pad import Edit, Op, Pad
 from memoryapp.scratchpad.records import Keeping
 from memoryapp.transcript.models import Turn
 
-LEARNED = 50
-NUMBER_DIGITS = 6  # of a step or a call in an address; more name none
-NOTED = "Noted. The run goes on with it before its next step."
-KEPT = {
-    Keeping.LONGER: "Its record is kept for 7 days more.",
-    Keeping.FOR_EVER: "Its record is kept until you delete it.",
-    Keeping.BY_RULE: "Its record is kept as long as the rule says.",
+LEARNED: Final = 50
+NUMBER_DIGITS: Final = 6  # of a step or a call in an address; more name none
+NOTED: Final = gettext_lazy("Noted. The run goes on with it before its next step.")
+KEPT: Final = {
+    Keeping.LONGER: gettext_lazy("Its record is kept for 7 days more."),
+    Keeping.FOR_EVER: gettext_lazy("Its record is kept until you delete it."),
+    Keeping.BY_RULE: gettext_lazy("Its record is kept as long as the rule says."),
 }
-DELETED = "Deleted for good: the scratchpad, the steps, the checkpoints and your decisions of that run."
+DELETED: Final = gettext_lazy(
+    "Deleted for good: the scratchpad, the steps, the checkpoints and your decisions of that run."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +70,8 @@ def run(request: PageRequest, run_id: UUID) -> HttpResponse:
     number = _number(request, "step")
     full = queries.step_numbered(user_id, run_id, number) if number else None
     if request.htmx and full:
-        context = {"number": full.number, "observation": show.observation_text(full)}
-        return render(request, "inspector/run.html#observation", context)
+        context = {"number": full.number, "observation": step_presentation.observation_text(full)}
+        return render(request, "inspector/_run_step.html#observation", context)
     return _page(request, found, full=full)
 
 
@@ -131,7 +135,7 @@ def delete(request: HttpRequest, run_id: UUID) -> HttpResponse:
     user_id = subject(request)
     found = timeline.recorded_run(user_id, run_id)
     if not records.delete(user_id, [run_id]):
-        problem = "It is still running. Stop it in the chat first, then delete its record."
+        problem = gettext("It is still running. Stop it in the chat first, then delete its record.")
         return _page(request, found, problem=problem, status=409)
     messages.success(request, DELETED)
     return redirect("inspector:runs")
@@ -174,7 +178,7 @@ def _context(
     page = show.run_page(
         found,
         calls=calls,
-        steps=list(timeline.steps(found, first_chars=show.TEXT_CHARS)),
+        steps=list(timeline.steps(found, first_chars=step_presentation.TEXT_CHARS)),
         approvals=list(queries.approvals(user_id, [found.turn_id])),
         kept_days=kept_days,
         now=timezone.now(),
@@ -202,7 +206,7 @@ def _context(
 
 
 def _pad_context(
-    request: HttpRequest, found: Run, *, steps: Sequence[show.StepRow], refused: _Refused | None
+    request: HttpRequest, found: Run, *, steps: Sequence[StepRow], refused: _Refused | None
 ) -> dict[str, Any]:
     """``?at=``: the scratchpad after this step. ``?edit=``: the form for an entry, while which nothing moves."""
     made = queries.edits(found.user_id, found.id) if getattr(found, "edit_count", 0) else []

@@ -1,0 +1,305 @@
+"""Another rule for a kind: staff look at what it does, make it at once or from a day on, and take it back."""
+
+import re
+from datetime import datetime, time, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from memoryapp.lifecycle.tasks import sweep
+from memoryapp.longterm import kind_changes
+from memoryapp.longterm.models import Kind, KindChange, Memory
+from memoryapp.transcript import conversations
+from tests.inspector.reading import words_of
+from tests.inspector.ruling import aged, applied, page_of, rule, seen, shown
+from tests.longterm.saying import live
+from tests.world import finished_turn
+
+
+def test_what_another_lifetime_does_is_shown_before_it_is_done(staff, alice, bob):
+    aged(alice, "I like figs", days=40)
+    aged(bob, "I like dates", days=26)
+
+    response = shown(staff, ttl_days=30, rationale="Tastes change.")
+
+    fading = response.context["effects"].fading
+    assert [(row.days, row.rows, row.users) for row in fading] == [(0, 1, 1), (7, 2, 2), (30, 2, 2)]
+    assert Kind.objects.get(slug="preference").ttl_days == 365
+    assert "Change it now: 1 memory of 1 person goes" in words_of(response)
+    assert "Tastes change." in words_of(response)
+    assert live(alice) == ["I like figs"]
+
+
+def test_samples_show_the_words_of_the_reader_alone(staff, alice, carol):
+    aged(alice, "I like marmalade", days=40)
+    aged(carol, "I like figs", days=41)
+
+    page = shown(staff, ttl_days=30, rationale="Tastes change.")
+
+    assert "figs" in words_of(page)
+    assert "marmalade" not in page.content.decode()
+    assert [sample.age_days for sample in page.context["effects"].samples] == [41, 40]
+
+
+def test_ages_are_drawn_with_both_limits_and_told_in_a_table(staff, alice):
+    for days in (2, 40, 300):
+        aged(alice, f"It was {days} days ago", days=days)
+
+    chart = shown(staff, ttl_days=30, rationale="Tastes change.").context["effects"].ages
+
+    assert [mark.label for mark in chart.marks] == ["Now: 365 days", "Then: 30 days"]
+    assert sum(point.value for point in chart.points) == 3
+
+
+def test_a_rule_that_was_shown_is_set_at_once_and_can_be_undone_on_the_next_page(staff, alice):
+    aged(alice, "I like figs", days=40)
+
+    page = applied(staff, ttl_days=30, rationale="Tastes change.")
+
+    changed = Kind.objects.get(slug="preference")
+    assert (changed.ttl_days, changed.rationale) == (30, "Tastes change.")
+    assert live(alice) == []
+    assert "1 memory hidden: until " in words_of(page)
+    sweep()
+    staff.post(reverse("policies:change_undo", args=[KindChange.objects.get().id]))
+    assert Kind.objects.get(slug="preference").ttl_days == 365
+    assert live(alice) == ["I like figs"]
+
+
+def test_a_draft_that_was_changed_after_the_look_is_looked_at_again(staff):
+    look = shown(staff, ttl_days=30, rationale="Tastes change.")
+
+    response = staff.post(
+        page_of("preference"),
+        {
+            **rule(ttl_days=3, rationale="Tastes change."),
+            "seen": seen(look),
+            "apply": look.context["token"],
+        },
+    )
+
+    assert response.status_code == 200
+    assert response.context["effects"].fading
+    assert Kind.objects.get(slug="preference").ttl_days == 365
+
+
+def test_of_two_admins_one_wins_and_the_other_sees_both(staff, carol):
+    look = shown(staff, ttl_days=30, rationale="Tastes change.")
+    kind_changes.change(
+        "preference",
+        {"ttl_days": 90, "rationale": "A season."},
+        changed_by=carol.id,
+        now=timezone.now(),
+    )
+
+    response = staff.post(
+        page_of("preference"),
+        {
+            **rule(ttl_days=30, rationale="Tastes change."),
+            "seen": seen(look),
+            "apply": look.context["token"],
+        },
+    )
+
+    assert response.status_code == 409
+    said = words_of(response)
+    assert "Lifetime 365 days 90 days 30 days" in said
+    assert "By carol: “A season.”" in said
+    assert Kind.objects.get(slug="preference").ttl_days == 90
+    # What it shows next is of the rule as it is now.
+    assert '"ttl_days": 90' in seen(response)
+
+
+def test_all_of_a_rule_is_changed_in_one_form(staff):
+    applied(
+        staff,
+        ttl_days="",
+        half_life_days=30,
+        min_confidence=55,
+        needs_confirmation="on",
+        is_always_used="on",
+        rationale="All else.",
+    )
+
+    changed = Kind.objects.get(slug="preference")
+    assert changed.ttl_days is None
+    assert (changed.half_life_days, changed.min_confidence) == (30, 0.55)
+    assert (changed.needs_confirmation, changed.is_always_used) == (True, True)
+    assert changed.rationale == "All else."
+
+
+def test_a_percentage_that_stays_leaves_the_number_as_it_is(staff):
+    Kind.objects.filter(slug="preference").update(min_confidence=0.333)
+
+    applied(staff, half_life_days=77)
+
+    changed = Kind.objects.get(slug="preference")
+    assert (changed.half_life_days, changed.min_confidence) == (77, 0.333)
+
+
+def test_what_the_other_fields_do_is_said_too(staff, alice, bob):
+    Memory.objects.filter(id=aged(alice, "I like figs", days=1).id).update(confidence=0.4)
+    Memory.objects.filter(id=aged(bob, "I like dates", days=1).id).update(confidence=0.9)
+
+    effects = shown(staff, min_confidence=50, is_always_used="on", needs_confirmation="on").context["effects"]
+
+    assert (effects.sureness.drops, effects.sureness.drops_users, effects.sureness.returns) == (1, 1, 0)
+    assert (effects.standing.people, effects.standing.most_rows) == (1, 1)
+    assert effects.unconfirmed == 0
+    assert list(effects.fading) == []
+
+
+def test_rows_with_an_end_of_their_own_are_counted_as_untouched(staff, alice):
+    aged(alice, "I like figs", days=50)
+    Memory.objects.filter(id=aged(alice, "I like dates", days=50).id).update(is_kept=True)
+    Memory.objects.filter(id=aged(alice, "I like plums", days=50).id).update(
+        expires_at=timezone.now() + timedelta(days=3)
+    )
+
+    effects = shown(staff, ttl_days=30, rationale="Tastes change.").context["effects"]
+
+    assert (effects.exempt.kept, effects.exempt.dated) == (1, 1)
+    assert effects.fading[0].rows == 1
+
+
+def test_a_change_on_a_day_waits_for_the_beginning_of_that_day_where_the_admin_is(staff, carol, alice):
+    carol.time_zone = "Asia/Kathmandu"
+    carol.save()
+    aged(alice, "I like figs", days=40)
+    day = timezone.localdate() + timedelta(days=5)
+
+    page = applied(staff, ttl_days=30, rationale="Tastes change.", applies_on=day.isoformat())
+
+    change = KindChange.objects.get()
+    assert change.applies_at == datetime.combine(day, time(), tzinfo=ZoneInfo("Asia/Kathmandu"))
+    assert change.applied_at is None
+    assert Kind.objects.get(slug="preference").ttl_days == 365
+    assert "Withdraw this change" in words_of(page)
+    assert live(alice) == ["I like figs"]
+
+
+def test_a_change_to_come_can_be_withdrawn(staff):
+    day = timezone.localdate() + timedelta(days=5)
+    applied(staff, ttl_days=30, rationale="Tastes change.", applies_on=day.isoformat())
+    change = KindChange.objects.get()
+
+    staff.post(reverse("policies:change_undo", args=[change.id]))
+
+    assert kind_changes.apply_due(change.applies_at) == 0
+    assert Kind.objects.get(slug="preference").ttl_days == 365
+    assert "Withdrawn" in words_of(staff.get(page_of("preference")))
+
+
+def test_while_a_change_waits_another_is_refused(staff):
+    day = timezone.localdate() + timedelta(days=5)
+    applied(staff, ttl_days=30, rationale="Tastes change.", applies_on=day.isoformat())
+
+    refused = applied(staff, ttl_days=60, rationale="Or not.")
+
+    assert refused.status_code == 409
+    assert "Withdraw it first." in words_of(refused)
+
+
+@pytest.mark.parametrize("day", ["2001-01-01", "2999-01-01", "soon"])
+def test_a_day_that_cannot_be_is_refused(staff, day):
+    response = shown(staff, ttl_days=30, rationale="Tastes change.", applies_on=day)
+
+    assert response.status_code == 422
+    assert Kind.objects.get(slug="preference").ttl_days == 365
+
+
+def test_the_first_day_there_is_is_refused_wherever_the_admin_is(staff, carol):
+    carol.time_zone = "Asia/Kathmandu"
+    carol.save()
+
+    response = shown(staff, ttl_days=30, rationale="Tastes change.", applies_on="0001-01-01")
+
+    assert response.status_code == 422
+
+
+def test_what_the_sweep_has_deleted_does_not_come_back_and_the_page_says_so(staff, alice):
+    aged(alice, "I like figs", days=40)
+    applied(staff, ttl_days=30, rationale="Tastes change.")
+    KindChange.objects.update(applied_at=timezone.now() - timedelta(hours=25))
+    sweep()
+
+    said = words_of(staff.get(page_of("preference")))
+    assert "1 is gone for good by this change: only the rule comes back" in said
+    assert "Restore the rule before" in said
+    page = staff.post(reverse("policies:change_undo", args=[KindChange.objects.get().id]), follow=True)
+
+    assert "Gone for good: 1 memory." in words_of(page)
+    assert Kind.objects.get(slug="preference").ttl_days == 365
+    assert live(alice) == []
+
+
+@pytest.mark.parametrize("days", ["soon", "-1", "0", "1.5", "36501", "99999999", "٣"])
+def test_a_lifetime_that_cannot_be_says_why(staff, days):
+    response = staff.post(page_of("preference"), rule(ttl_days=days, rationale="Because."))
+
+    assert response.status_code == 422
+    assert "Lifetime in days: 1 to 36,500, or empty." in words_of(response)
+    assert "ttl_days" not in words_of(response)
+    assert Kind.objects.get(slug="preference").ttl_days == 365
+
+
+def test_another_lifetime_asks_for_a_reason_of_its_own(staff):
+    response = shown(staff, ttl_days=30)
+
+    assert response.status_code == 422
+    assert "This is the reason for the lifetime before." in words_of(response)
+    reason = re.search(r"<textarea[^>]*>", response.content.decode())
+    assert reason
+    assert 'aria-invalid="true"' in reason[0]
+    assert Kind.objects.get(slug="preference").ttl_days == 365
+
+
+def test_a_rule_needs_its_reason(staff):
+    response = shown(staff, ttl_days=30, rationale="  ")
+
+    assert response.status_code == 422
+    assert Kind.objects.get(slug="preference").ttl_days == 365
+
+
+def test_records_of_runs_are_counted_by_the_scratchpad(staff, alice):
+    conversation = conversations.start_conversation(alice, now=timezone.now())
+    finished_turn(alice, conversation.id, text="Go", reply="Gone")
+
+    look = shown(staff, "scratchpad", ttl_days=0, rationale="None are kept.")
+    applied(staff, "scratchpad", ttl_days=0, rationale="None are kept.")
+
+    now = look.context["effects"].goes_first
+    assert (now.rows, now.users) == (1, 1)
+    assert Kind.objects.get(slug="scratchpad").ttl_days == 0
+
+
+def test_undoing_another_lifetime_of_records_says_what_it_keeps(staff, alice):
+    conversation = conversations.start_conversation(alice, now=timezone.now())
+    finished_turn(alice, conversation.id, text="Go", reply="Gone")
+
+    look = shown(staff, "scratchpad", ttl_days=0, rationale="None are kept.")
+    done = applied(staff, "scratchpad", ttl_days=0, rationale="None are kept.")
+
+    assert "deleted when the change can no longer be undone" in words_of(look)
+    assert "Undo: keep 1 record" in words_of(done)
+
+
+def test_experiences_have_no_place_in_every_prompt_and_runs_only_a_lifetime(staff):
+    fields = {
+        slug: set(staff.get(page_of(slug)).context["form"].fields) for slug in ("experience", "scratchpad")
+    }
+
+    assert "is_always_used" not in fields["experience"]
+    assert fields["scratchpad"] == {"label", "ttl_days", "rationale", "applies_on"}
+
+
+def test_a_look_leads_to_what_it_found_and_a_refusal_to_what_is_wrong(staff):
+    found = shown(staff, ttl_days=30, rationale="Tastes change.").content.decode()
+    refused = shown(staff, ttl_days="soon").content.decode()
+
+    assert f'formaction="{page_of("preference")}#preview"' in found
+    assert re.search(r'id="preview"\s+tabindex="-1"', found)
+    assert 'id="preview"' not in refused
+    assert re.search(r'<input[^>]*name="ttl_days"[^>]*autofocus', refused)
