@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.http import HttpRequest, HttpResponseBase
 from django.utils import timezone
+from django.utils.translation import gettext
 from ninja import Router, Schema, Status
 
 from chat import sending, streaming
@@ -268,7 +269,7 @@ def change_message(request: HttpRequest, message_id: UUID, body: MessageIn) -> d
     """Put other words in its place, or redact some. The words before are kept nowhere in the transcript."""
     user_id = caller_id(request)
     if (body.text is None) == (body.redact is None):
-        raise InvalidInputError("Send either text or redact.")
+        raise InvalidInputError(gettext("Send either text or redact."))
     if body.text is not None:
         changed = redaction.correct_message(user_id, message_id, text=body.text)
     else:
@@ -302,7 +303,7 @@ def add_pin(request: HttpRequest, conversation_id: UUID, body: PinIn) -> Status[
     user_id = caller_id(request)
     queries.get_conversation(user_id, conversation_id)
     if queries.get_turn(user_id, body.turn_id).conversation_id != conversation_id:
-        raise NotFoundError("There is no such turn in this conversation.")
+        raise NotFoundError(gettext("There is no such turn in this conversation."))
     return Status(201, _pin(summaries.pin_line(user_id, body.turn_id, text=body.text)))
 
 

@@ -10,6 +10,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_POST
 
 from chat import sending
@@ -67,14 +68,14 @@ def again(request: PageRequest, turn_id: UUID) -> HttpResponse:
 @require_POST
 def show(request: PageRequest, turn_id: UUID) -> HttpResponse:
     shown = branches.show_branch(caller(request).id, turn_id)
-    return thread_response(request, shown, said="Another version is shown")
+    return thread_response(request, shown, said=gettext("Another version is shown"))
 
 
 @login_required
 @require_POST
 def remove(request: PageRequest, turn_id: UUID) -> HttpResponse:
     taken = branches.take_off(caller(request).id, turn_id)
-    return thread_response(request, taken, said="Removed. Bring back is at the end of the chat")
+    return thread_response(request, taken, said=gettext("Removed. Bring back is at the end of the chat"))
 
 
 @login_required
@@ -83,7 +84,9 @@ def fork(request: PageRequest, turn_id: UUID) -> HttpResponse:
     copy = conversations.fork_conversation(
         caller(request), turn_id, idempotency_key=form_key(request), now=timezone.now()
     )
-    messages.success(request, "This is a copy up to the message you chose. The other chat is as it was.")
+    messages.success(
+        request, gettext("This is a copy up to the message you chose. The other chat is as it was.")
+    )
     last = queries.turns(copy.user_id, copy.id).last()
     assert last  # a copy holds at least the turn that was chosen
     return see(place_url(last))
@@ -104,11 +107,11 @@ def keep(request: PageRequest, turn_id: UUID) -> HttpResponse:
             return render(request, "_error.html", {"message": str(error)}, status=error.http_status)
         return _keep_form(request, found, problem=str(error), status=error.http_status)
     if not request.htmx:
-        messages.success(request, "Kept. It stands word for word in every prompt of this chat.")
+        messages.success(request, gettext("Kept. It stands word for word in every prompt of this chat."))
         return see(place_url(found))
     shown = queries.get_conversation(user_id, found.conversation_id)
     kept = part(request, "kept", {"conversation": shown, "kept": kept_lines(shown)})
-    return HttpResponse(kept + announcement("Kept word for word"))
+    return HttpResponse(kept + announcement(gettext("Kept word for word")))
 
 
 @login_required
@@ -116,11 +119,15 @@ def keep(request: PageRequest, turn_id: UUID) -> HttpResponse:
 def let_go(request: PageRequest, line_id: UUID) -> HttpResponse:
     line = summaries.unpin_line(caller(request).id, line_id)
     if not request.htmx:
-        messages.success(request, "Taken off. It is still in the chat, and no longer in every prompt.")
+        messages.success(
+            request, gettext("Taken off. It is still in the chat, and no longer in every prompt.")
+        )
         return see(place_url(line.turn))
     shown = queries.get_conversation(line.user_id, line.conversation_id)
     context = {"conversation": shown, "kept": kept_lines(shown), "is_open": True}
-    return HttpResponse(part(request, "kept", context) + announcement("No longer kept word for word"))
+    return HttpResponse(
+        part(request, "kept", context) + announcement(gettext("No longer kept word for word"))
+    )
 
 
 def _edit_form(
@@ -141,8 +148,8 @@ def _keep_form(request: PageRequest, found: Turn, *, problem: str = "", status: 
     """``said``: each side's words, as they would be sent again after a refusal."""
     tried, side = shown_text(request), request.POST.get("side", "")
     said = [
-        ("user", "What you said", queries.text_of(found, Message.Role.USER)),
-        ("assistant", "What Strata replied", queries.text_of(found, Message.Role.ASSISTANT)),
+        ("user", gettext("What you said"), queries.text_of(found, Message.Role.USER)),
+        ("assistant", gettext("What Strata replied"), queries.text_of(found, Message.Role.ASSISTANT)),
     ]
     context = {
         "turn": found,

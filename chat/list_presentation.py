@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext, gettext_noop, ngettext
 
 from chat.waiting_presentation import FOR_A_PERSON
 from memoryapp.transcript import queries, search
@@ -19,9 +20,14 @@ from memoryapp.transcript.snippets import Snippet
 from memoryapp.tuning import queries as tuning
 
 LISTED = 100  # beside a chat; the page of all chats has the rest
+SAID_IN_MINUTES = 90  # what is longer is said in hours
 LISTED_ELSEWHERE = 30  # beside other pages: the way back to the last chats, not the place to look for one
-PINNED = "Pinned"
-TEMPORARY = "Temporary"
+# Headings of the list, in English: what is shown is translated, what chooses an icon is not.
+PINNED = gettext_noop("Pinned")
+TEMPORARY = gettext_noop("Temporary")
+TODAY = gettext_noop("Today")
+YESTERDAY = gettext_noop("Yesterday")
+THIS_WEEK = gettext_noop("This week")
 
 Group = tuple[str, list["ListedConversation"]]
 
@@ -88,7 +94,7 @@ def conversation_groups(
     said: Mapping[UUID, Snippet] | None = None,
     asking: Collection[UUID] = (),
 ) -> list[Group]:
-    """The rows under "Pinned", "Today", "Yesterday", … in the reader's time zone, each group in the order given.
+    """The rows under ``PINNED``, ``TODAY``, … or their month, in the reader's time zone, each in the order given.
 
     ``said``: what a search found in a conversation, by its id. ``asking``: those that wait for the reader's word.
     """
@@ -128,23 +134,35 @@ def chat_rows(
             is_pinned=row.pinned_at is not None,
             is_archived=row.archived_at is not None,
             is_deleted=row.deleted_at is not None,
-            gone_text=gone_text(row.deleted_at, now=now) if row.deleted_at else "",
+            gone_text=gone_text(row.undo_until, now=now) if row.undo_until else "",
             snippet_html=marked(said.get(row.id, ())),
         )
         for row in rows
     ]
 
 
-def gone_text(deleted_at: datetime, *, now: datetime) -> str:
+def gone_text(until: datetime, *, now: datetime) -> str:
     """When a deleted chat is gone for good, as a person says it; the sweep comes by once a minute."""
-    until = deleted_at + timedelta(minutes=tuning.conf().deleted_conversation_minutes)
     minutes = ceil((until - now) / timedelta(minutes=1))
-    return f"Deleted for good in {_lasting(minutes)}" if minutes > 0 else "Deleted for good any moment now"
+    if minutes <= 0:
+        return gettext("Deleted for good any moment now")
+    if minutes > SAID_IN_MINUTES:
+        hours = _hours(minutes)
+        return ngettext("Deleted for good in {n} hour", "Deleted for good in {n} hours", hours).format(
+            n=hours
+        )
+    return ngettext("Deleted for good in a minute", "Deleted for good in {n} minutes", minutes).format(
+        n=minutes
+    )
 
 
 def kept_for() -> str:
-    """How long a deleted chat can be brought back."""
-    return _lasting(tuning.conf().deleted_conversation_minutes)
+    """How long a deleted chat can be brought back, as it follows "for"."""
+    minutes = tuning.conf().deleted_conversation_minutes
+    if minutes > SAID_IN_MINUTES:
+        hours = _hours(minutes)
+        return ngettext("{n} hour", "{n} hours", hours).format(n=hours)
+    return ngettext("a minute", "{n} minutes", minutes).format(n=minutes)
 
 
 def marked(pieces: Snippet) -> SafeString:
@@ -164,10 +182,8 @@ def marked_title(title: str, searched: str) -> SafeString:
     return marked(tuple((piece, place % 2 == 1) for place, piece in enumerate(pieces)))
 
 
-def _lasting(minutes: int) -> str:
-    if minutes > 90:
-        return f"{round(minutes / 60)} hours"
-    return "a minute" if minutes == 1 else f"{minutes} minutes"
+def _hours(minutes: int) -> int:
+    return round(minutes / 60)
 
 
 def _open_temporary(
@@ -198,9 +214,9 @@ def _heading(row: Conversation, today: date) -> str:
 
 def _day(day: date, today: date) -> str:
     if day >= today:
-        return "Today"
+        return TODAY
     if day == today - timedelta(days=1):
-        return "Yesterday"
+        return YESTERDAY
     if day > today - timedelta(days=7):
-        return "This week"
+        return THIS_WEEK
     return date_format(day, "F Y")

@@ -12,6 +12,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext, ngettext, pgettext_lazy
 from django.views.decorators.http import require_GET, require_POST
 
 from chat import sending
@@ -37,6 +38,12 @@ SHOWN: dict[str, tuple[Rows, tuple[str, str]]] = {
     "pinned": (queries.pinned_conversations, ("-pinned_at", "-id")),
     "archived": (queries.archived_conversations, ("-updated_at", "-id")),
     "deleted": (queries.deleted_conversations, ("-deleted_at", "-id")),
+}
+FILTERS = {
+    "all": pgettext_lazy("chats", "All"),
+    "pinned": pgettext_lazy("chats", "Pinned"),
+    "archived": pgettext_lazy("chats", "Archived"),
+    "deleted": pgettext_lazy("chats", "Deleted"),
 }
 
 
@@ -75,7 +82,9 @@ def all_chats(request: HttpRequest) -> HttpResponse:
     context: dict[str, Any] = {
         "view": view,
         "chats": chat_rows(user_id, page, searched=view.q, said=said),
-        "filters": [(name.capitalize(), view.url(show=name, after=""), name == view.show) for name in SHOWN],
+        "filters": [
+            (label, view.url(show=name, after=""), name == view.show) for name, label in FILTERS.items()
+        ],
         "clear_url": view.url(q="", after=""),
         "select_all_url": view.url(select="all"),
         "are_all_selected": request.GET.get("select") == "all",
@@ -91,14 +100,15 @@ def all_chats(request: HttpRequest) -> HttpResponse:
 @require_POST
 def archive_many(request: HttpRequest) -> HttpResponse:
     changed = conversations.archive_conversations(caller_id(request), _chosen(request), is_archived=True)
-    return _back(request, changed, "archived", undo="chat:unarchive_many")
+    done = ngettext("{n} chat archived", "{n} chats archived", len(changed))
+    return _back(request, changed, done, undo="chat:unarchive_many")
 
 
 @login_required
 @require_POST
 def unarchive_many(request: HttpRequest) -> HttpResponse:
     changed = conversations.archive_conversations(caller_id(request), _chosen(request), is_archived=False)
-    return _back(request, changed, "brought back")
+    return _back(request, changed, _brought_back(changed))
 
 
 @login_required
@@ -109,14 +119,15 @@ def delete_many(request: HttpRequest) -> HttpResponse:
     if len(chosen) > DELETED_WITHOUT_ASKING and request.POST.get("confirmed") != str(len(chosen)):
         return _asked(request, chosen)
     deleted = sending.delete_many(caller(request), chosen)
-    return _back(request, deleted, "deleted", undo="chat:restore_many")
+    done = ngettext("{n} chat deleted", "{n} chats deleted", len(deleted))
+    return _back(request, deleted, done, undo="chat:restore_many")
 
 
 @login_required
 @require_POST
 def restore_many(request: HttpRequest) -> HttpResponse:
     restored = conversations.restore_conversations(caller_id(request), _chosen(request))
-    return _back(request, restored, "brought back")
+    return _back(request, restored, _brought_back(restored))
 
 
 @login_required
@@ -124,7 +135,8 @@ def restore_many(request: HttpRequest) -> HttpResponse:
 def pin(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     is_pinned = "pinned" in request.POST
     conversations.change_conversation(caller_id(request), conversation_id, is_pinned=is_pinned)
-    messages.success(request, "Pinned: it stays on top of your chats." if is_pinned else "Unpinned.")
+    pinned = gettext("Pinned: it stays on top of your chats.")
+    messages.success(request, pinned if is_pinned else gettext("Unpinned."))
     return see(reverse("chat:conversation", args=[conversation_id]))
 
 
@@ -133,8 +145,8 @@ def pin(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 def archive(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     is_archived = "archived" in request.POST
     conversations.change_conversation(caller_id(request), conversation_id, is_archived=is_archived)
-    where = "Archived: it stays under All chats, and in no other list."
-    messages.success(request, where if is_archived else "Back in your list of chats.")
+    archived = gettext("Archived: it stays under All chats, and in no other list.")
+    messages.success(request, archived if is_archived else gettext("Back in your list of chats."))
     return see(reverse("chat:conversation", args=[conversation_id]))
 
 
@@ -158,7 +170,7 @@ def _chosen(request: HttpRequest) -> list[UUID]:
     try:
         return [UUID(value) for value in only or dict.fromkeys(request.POST.getlist("id"))]
     except ValueError as error:
-        raise InvalidInputError("The form is incomplete. Reload the page and try again.") from error
+        raise InvalidInputError(gettext("The form is incomplete. Reload the page and try again.")) from error
 
 
 def _asked(request: HttpRequest, chosen: list[UUID]) -> HttpResponse:
@@ -174,15 +186,20 @@ def _asked(request: HttpRequest, chosen: list[UUID]) -> HttpResponse:
     return render(request, "chat/conversations_delete.html", context)
 
 
+def _brought_back(changed: list[UUID]) -> str:
+    return ngettext("{n} chat brought back", "{n} chats brought back", len(changed))
+
+
 def _back(request: HttpRequest, changed: list[UUID], done: str, *, undo: str = "") -> HttpResponse:
-    """To the same part of the list, which says what was done and offers to undo exactly that."""
+    """To the same part of the list, which says what was done (``{n}``: to how many) and offers to undo just that."""
     if not changed:
         is_chosen = "id" in request.POST or "only" in request.POST
-        messages.info(request, "Nothing was changed." if is_chosen else "Choose the chats first.")
+        messages.info(
+            request, gettext("Nothing was changed.") if is_chosen else gettext("Choose the chats first.")
+        )
     else:
-        count = len(changed)
         request.session[UNDO] = {
-            "text": f"{count} chat{'' if count == 1 else 's'} {done}",
+            "text": done.format(n=len(changed)),
             "url": reverse(undo) if undo else "",
             "ids": [str(id_) for id_ in changed],
         }

@@ -8,6 +8,8 @@ from uuid import UUID
 from django.db.models import prefetch_related_objects
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.functional import Promise
+from django.utils.translation import gettext, gettext_lazy, pgettext_lazy
 
 from memoryapp.inspector.presentation import fact_url
 from memoryapp.longterm import queries as longterm
@@ -25,29 +27,29 @@ from memoryapp.transcript.models import Conversation, Turn
 REFUSED = "refused"
 GONE = "gone"
 # What a chip begins with, by what became of the statement.
-TOLD: dict[str, str] = {
-    Outcome.ADDED: "Remembered:",
-    Outcome.REINFORCED: "Already known:",
-    Outcome.SUPERSEDED: "Updated:",
-    Outcome.PENDING: "Waiting for your word:",
-    Outcome.CONFLICT: "Doesn’t fit what you said before:",
-    REFUSED: "Not kept:",
-    GONE: "Taken back or forgotten:",
+TOLD: Mapping[str, Promise] = {
+    Outcome.ADDED: gettext_lazy("Remembered:"),
+    Outcome.REINFORCED: gettext_lazy("Already known:"),
+    Outcome.SUPERSEDED: gettext_lazy("Updated:"),
+    Outcome.PENDING: gettext_lazy("Waiting for your word:"),
+    Outcome.CONFLICT: gettext_lazy("Doesn’t fit what you said before:"),
+    REFUSED: gettext_lazy("Not kept:"),
+    GONE: gettext_lazy("Taken back or forgotten:"),
 }
 SOURCES = {
-    Origin.USER_TYPED: "from your message",
-    Origin.USER_CONFIRMED: "confirmed by you",
-    Origin.MODEL_INFERRED: "concluded from your message",
-    Origin.TOOL: "from a tool",
-    Origin.IMPORTED: "imported",
-    Origin.UNTRUSTED: "from text you did not write",
+    Origin.USER_TYPED: gettext_lazy("from your message"),
+    Origin.USER_CONFIRMED: gettext_lazy("confirmed by you"),
+    Origin.MODEL_INFERRED: gettext_lazy("concluded from your message"),
+    Origin.TOOL: gettext_lazy("from a tool"),
+    Origin.IMPORTED: gettext_lazy("imported"),
+    Origin.UNTRUSTED: gettext_lazy("from text you did not write"),
 }
 # What a person can do about it, by how the memory stands now.
-ACTIONS: dict[str, str] = {
-    Memory.Status.ACTIVE: "Edit",
-    Memory.Status.PENDING: "Review",
-    Memory.Status.CONFLICT: "Decide",
-    Memory.Status.SUPERSEDED: "Show",
+ACTIONS: Mapping[str, Promise] = {
+    Memory.Status.ACTIVE: pgettext_lazy("memory", "Edit"),
+    Memory.Status.PENDING: pgettext_lazy("memory", "Review"),
+    Memory.Status.CONFLICT: pgettext_lazy("memory", "Decide"),
+    Memory.Status.SUPERSEDED: pgettext_lazy("memory", "Show"),
 }
 # Seconds until a page asks again what was learned in the background, each time it asked in vain.
 ASKS_AFTER_S = (2, 3, 5, 10, 20)
@@ -95,7 +97,8 @@ def learned_from(conversation: Conversation, turns: Sequence[Turn]) -> Mapping[U
     for turn_id, refused in _refused(conversation, turn_of_message).items():
         found.setdefault(turn_id, []).append(refused)
     for turn_id in _unlearned(conversation, turns):
-        found.setdefault(turn_id, []).append(Learned(GONE, TOLD[GONE], "something that this message taught"))
+        gone = Learned(GONE, str(TOLD[GONE]), gettext("something that this message taught"))
+        found.setdefault(turn_id, []).append(gone)
     return found
 
 
@@ -125,7 +128,12 @@ def ended_text(memory: Memory) -> str:
     """Why it is not in use any more; empty while it is, or waits."""
     if memory.status != Memory.Status.SUPERSEDED:
         return ""
-    return "set aside as wrong" if is_set_aside(memory) else "replaced since"
+    return gettext("set aside as wrong") if is_set_aside(memory) else gettext("replaced since")
+
+
+def edit_url(memory: Memory) -> str:
+    """The form for its words."""
+    return f"{fact_url(memory)}?edit#statement"
 
 
 def _learned(source: MemorySource, turn: Turn) -> Learned:
@@ -136,14 +144,14 @@ def _learned(source: MemorySource, turn: Turn) -> Learned:
     was = former_value(memory) if outcome == Outcome.SUPERSEDED else None
     return Learned(
         outcome=outcome,
-        told=TOLD[outcome],
+        told=str(TOLD[outcome]),
         statement=memory.statement,
         memory_id=memory.id,
         was=was.statement if was else "",
-        source=SOURCES[Origin(source.origin)],
+        source=str(SOURCES[Origin(source.origin)]),
         expires_text=expires_text(getattr(memory, "fades_at", None), now=timezone.now()) if is_active else "",
-        memory_url=fact_url(memory),
-        action=ACTIONS[memory.status],
+        memory_url=edit_url(memory) if is_active else fact_url(memory),
+        action=str(ACTIONS[memory.status]),
         undo_url=reverse("chat:take_back", args=[turn.id, memory.id]) if can_undo else "",
         ended=ended_text(memory),
     )
@@ -168,7 +176,9 @@ def _refused(conversation: Conversation, turn_of_message: Mapping[UUID, Turn]) -
     suspected = [turn_of_message[id_] for id_ in keys.without_terms(conversation.user_id, turn_of_message)]
     secrets = {turn.id: find_secret(transcript.user_message(turn).text) for turn in suspected}
     return {
-        turn_id: Learned(REFUSED, TOLD[REFUSED], f"looks like {secret}")
+        turn_id: Learned(
+            REFUSED, str(TOLD[REFUSED]), gettext("looks like {secret}").format(secret=gettext(secret))
+        )
         for turn_id, secret in secrets.items()
         if secret
     }

@@ -9,7 +9,7 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.formats import date_format
+from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
@@ -21,7 +21,7 @@ from memoryapp.accounts.auth import PageRequest, caller
 from memoryapp.errors import InvalidInputError
 from memoryapp.longterm import forgettings
 from memoryapp.longterm.feedback import give_feedback
-from memoryapp.longterm.models import Forgetting, Memory
+from memoryapp.longterm.models import Memory
 from memoryapp.longterm.presentation import BROUGHT_BACK
 from memoryapp.longterm.withdrawal import withdraw
 from memoryapp.policies.feedback import Verdict
@@ -30,8 +30,10 @@ from memoryapp.transcript.models import Turn
 
 # What a receipt lets a person say of a memory, and what is answered.
 HEARD = {
-    Verdict.WRONG: "Set aside as wrong. It is not used any more, and stays in the history until you forget it.",
-    Verdict.NOT_RELEVANT: "Noted. It counts for less from now on.",
+    Verdict.WRONG: gettext_lazy(
+        "Set aside as wrong. It is not used any more, and stays in the history until you forget it."
+    ),
+    Verdict.NOT_RELEVANT: gettext_lazy("Noted. It counts for less from now on."),
     Verdict.CONFIRMED: BROUGHT_BACK,
 }
 
@@ -53,7 +55,7 @@ def learned(request: PageRequest, turn_id: UUID) -> HttpResponse:
         html = render_to_string("chat/_learned.html#chips", context, request)
         parts += [
             f'<hx-partial hx-target="#turn-{found.id}-learned" hx-swap="outerHTML">{html}</hx-partial>',
-            announcement("Memory has changed. It is under the reply"),
+            announcement(gettext("Memory has changed. It is under the reply")),
         ]
     return HttpResponse("".join(parts))
 
@@ -68,11 +70,11 @@ def take_back(request: PageRequest, turn_id: UUID, memory_id: UUID) -> HttpRespo
     withdrawn = withdraw(user_id, memory_id, source_message_id=message.id, now=timezone.now())
     said = _taken_back(withdrawn.memory, memory_id)
     if not request.htmx:
-        messages.success(request, f"Taken back. {said}")
+        messages.success(request, gettext("Taken back. {now}").format(now=said))
         return see(place_url(found))
     context = {"said": said, "memory": withdrawn.memory}
     chip = render_to_string("chat/_learned.html#taken-back", context, request)
-    return HttpResponse(chip + announcement("Taken back"))
+    return HttpResponse(chip + announcement(gettext("Taken back")))
 
 
 @login_required
@@ -93,10 +95,10 @@ def judge(request: PageRequest, turn_id: UUID, memory_id: UUID) -> HttpResponse:
     found = queries.get_turn(user_id, turn_id)
     said = request.POST.get("verdict", "")
     if said not in HEARD:
-        raise InvalidInputError("Say whether it is wrong, not relevant, or right after all.")
+        raise InvalidInputError(gettext("Say whether it is wrong, not relevant, or right after all."))
     verdict = Verdict(said)
     give_feedback(user_id, memory_id, verdict, turn_id=found.id, now=timezone.now())
-    return _after(request, found, said=HEARD[verdict])
+    return _after(request, found, said=str(HEARD[verdict]))
 
 
 @login_required
@@ -104,8 +106,8 @@ def judge(request: PageRequest, turn_id: UUID, memory_id: UUID) -> HttpResponse:
 def forget(request: PageRequest, turn_id: UUID, memory_id: UUID) -> HttpResponse:
     user_id = caller(request).id
     found = queries.get_turn(user_id, turn_id)
-    forgotten = forgettings.forget(user_id, [memory_id], now=timezone.now())
-    return _after(request, found, said=f"Forgotten. {_undo_text(forgotten)}".strip())
+    forgettings.forget(user_id, [memory_id], now=timezone.now())
+    return _after(request, found, said=gettext("Forgotten."))
 
 
 @login_required
@@ -114,8 +116,8 @@ def undo_forget(request: PageRequest, turn_id: UUID, forgetting_id: UUID) -> Htt
     user_id = caller(request).id
     found = queries.get_turn(user_id, turn_id)
     undone = forgettings.undo(user_id, forgetting_id, now=timezone.now())
-    said = "Back in memory." if not undone.kept_away else "Something you said since has taken its place."
-    return _after(request, found, said=said)
+    replaced = gettext("Something you said since has taken its place.")
+    return _after(request, found, said=replaced if undone.kept_away else gettext("Back in memory."))
 
 
 @login_required
@@ -126,12 +128,6 @@ def answer_without(request: PageRequest, turn_id: UUID, item_id: UUID) -> HttpRe
         caller(request), turn_id, item_id, idempotency_key=form_key(request), now=timezone.now()
     )
     return thread_response(request, asked, said="")
-
-
-def _undo_text(forgotten: Forgetting) -> str:
-    if forgotten.finished_at:
-        return ""
-    return f"You can undo this until {date_format(timezone.localtime(forgotten.undo_until), 'H:i')}."
 
 
 def _after(request: PageRequest, found: Turn, *, said: str) -> HttpResponse:
@@ -150,10 +146,12 @@ def _receipt_context(found: Turn) -> dict[str, object]:
 def _taken_back(current: Memory | None, memory_id: UUID) -> str:
     """What holds now."""
     if current is None:
-        return "It is not remembered any more."
+        return gettext("It is not remembered any more.")
     if current.id == memory_id:
-        return f"Another message says it too, so it stays: {current.statement}"
-    return f"In use again: {current.statement}"
+        told = gettext("Another message says it too, so it stays: {statement}")
+    else:
+        told = gettext("In use again: {statement}")
+    return told.format(statement=current.statement)
 
 
 def _number(request: PageRequest, name: str) -> int:

@@ -10,6 +10,7 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.html import escape
+from django.utils.translation import gettext, gettext_lazy, gettext_noop
 
 from chat.list_presentation import sidebar_groups
 from chat.presentation import TurnView, kept_lines, marker, removed, turn_views
@@ -24,14 +25,15 @@ from memoryapp.tuning import queries as tuning
 
 SHOWN = 100  # turns on a page; earlier ones are one click away
 
+# In English for the built-in responder, which understands nothing else.
 STARTERS = (
-    "I only drink green tea, never coffee.",
-    "What do you know about me?",
-    "From now on, answer me in short sentences.",
+    gettext_noop("I only drink green tea, never coffee."),
+    gettext_noop("What do you know about me?"),
+    gettext_noop("From now on, answer me in short sentences."),
 )
 OFFLINE_NOTICE = {
-    "title": "The built-in responder is answering",
-    "body": (
+    "title": gettext_lazy("The built-in responder is answering"),
+    "body": gettext_lazy(
         "It is not a language model: it remembers, recalls, tells the time and calculates. To connect Claude, set "
         "ANTHROPIC_API_KEY and restart; for Ollama, llama.cpp or vLLM, set ANTHROPIC_BASE_URL to its address."
     ),
@@ -61,9 +63,10 @@ def conversation_page(
         context["has_tool_servers"] = tooling.has_servers()
         context["refresh_url"] = _refresh_url(request, shown, context["turns"])
     else:
+        is_offline = get_chat_model().name == "offline"
         context |= {
-            "model_notice": OFFLINE_NOTICE if get_chat_model().name == "offline" else None,
-            "starters": STARTERS,
+            "model_notice": OFFLINE_NOTICE if is_offline else None,
+            "starters": STARTERS if is_offline else [gettext(starter) for starter in STARTERS],
             "deleted_id": _deleted(request),
         }
     return render(request, "chat/conversation.html", context, status=status)
@@ -143,7 +146,7 @@ def _before(request: PageRequest) -> int | None:
 
 def turn_html(request: PageRequest, shown: Turn) -> str:
     views = turn_views(shown.conversation, [shown])
-    return render_to_string("chat/conversation.html#turn", {"turn": views[0]}, request)
+    return render_to_string("chat/_turn.html", {"turn": views[0]}, request)
 
 
 def waiting_html(request: PageRequest, shown: Turn) -> str:

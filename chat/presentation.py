@@ -8,20 +8,19 @@ from uuid import UUID, uuid4
 
 from django.urls import reverse
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
 
 from chat.memory_presentation import Asking, Learned, asking, learned_from
 from chat.receipt_presentation import at_hand_text, given_text, is_memory_away, without_text
 from chat.rendering import render_markdown
+from chat.tool_words import UNKNOWN, ended_word, tool_name
 from chat.waiting_presentation import FOR_A_PERSON, Wait, wait_id, waits
 from memoryapp.context import exclusions
 from memoryapp.context import queries as contexts
 from memoryapp.context.models import ContextSnapshot
-from memoryapp.inspector.conversations.summary_presentation import (
-    PinnedRow,
-    fallback_text,
-    pinned_row,
-    summary_url,
-)
+from memoryapp.inspector.conversations.summary_presentation import PinnedRow, pinned_row
+from memoryapp.inspector.conversations.version_presentation import fallback_text, summary_url
+from memoryapp.inspector.stored_texts import failure_text
 from memoryapp.longterm import queries as longterm
 from memoryapp.scratchpad import queries as scratchpad
 from memoryapp.scratchpad.models import Step
@@ -32,17 +31,11 @@ from memoryapp.transcript.models import Conversation, Message, Summary, Turn
 QUIET_TOOLS = {"remember"}  # shown as what they changed, not as a tool
 LIMIT_REACHED = "run_limit_reached"
 EFFECT_UNKNOWN = "Whether it took effect is not known"  # in the error of a call that something overtook
-STEP_WORDS: dict[str, str] = {
-    Step.Status.RUNNING: "cut off",
-    Step.Status.ERROR: "failed",
-    Step.Status.REFUSED: "not run",
-    Step.Status.REPEATED: "not run again",
-}
 
 
 @dataclass(frozen=True, slots=True)
 class ToolUsed:
-    """``status``: how it went; ``why`` it did not go well, if it did not."""
+    """``status``: how it went, and ``why``; both empty where it went well."""
 
     name: str
     status: str
@@ -62,12 +55,13 @@ class Versions:
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """Where the model's reading begins. ``above``: the first turn on the page that is not summarised, if any.
+    """Where the model's reading begins: after message ``last_seq``.
 
+    ``above``: the first turn on the page that is not summarised, if any.
     ``made_without``: why the model did not make the summary; empty when it did.
     """
 
-    label: str
+    last_seq: int
     url: str
     made_without: str
     above: UUID | None
@@ -137,7 +131,7 @@ def marker(summary: Summary | None, turns: Sequence[Turn]) -> Marker | None:
     if summary is None or not turns:
         return None
     return Marker(
-        label=f"Messages 1–{summary.last_seq}" if summary.last_seq > 1 else "Message 1",
+        last_seq=summary.last_seq,
         url=summary_url(summary),
         made_without=fallback_text(summary),
         above=next((turn.id for turn in turns if turn.seq > summary.last_seq), None),
@@ -171,7 +165,7 @@ def _turn_view(turn: Turn, gathered: _Gathered, conversation: Conversation) -> T
         user_text=transcript.text_of(turn, Message.Role.USER),
         created_at=turn.created_at,
         reply_html=render_markdown(reply) if reply else "",
-        error_message=turn.error_message,
+        error_message=failure_text(turn),
         stream_url=_stream_url(turn) if is_live else "",
         can_retry=turn.status in Turn.RETRYABLE and turn.is_current and turn.seq == conversation.last_seq,
         is_at_limit=turn.error_code == LIMIT_REACHED,
@@ -226,15 +220,17 @@ def _waits_behind(user_id: UUID, turns: Sequence[Turn]) -> str:
     )
     if waiting is None:
         return ""
-    awaited = "your answer" if waiting.wait_reason in FOR_A_PERSON else "the message"
-    return f"Waits for {awaited} above"
+    is_for_a_person = waiting.wait_reason in FOR_A_PERSON
+    return (
+        gettext("Waits for your answer above") if is_for_a_person else gettext("Waits for the message above")
+    )
 
 
 def _tool_used(step: Step, *, has_record: bool) -> ToolUsed:
     is_unknown = step.status == Step.Status.ERROR and EFFECT_UNKNOWN in step.error
     return ToolUsed(
-        step.action,
-        "not known" if is_unknown else STEP_WORDS.get(step.status, step.status),
+        tool_name(step.action),
+        str(UNKNOWN) if is_unknown else ended_word(step.status),
         url=reverse("inspector:run", args=[step.run_id]) if has_record else "",
         why=step.error,
     )

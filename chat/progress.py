@@ -110,10 +110,11 @@ def spent_by(run: Run) -> Spent:
 
 def _spent(usage: Usage, *, calls: int, active_ms: int) -> Spent:
     conf = tuning.conf()
-    price_in, price_out = conf.for_model(conf.chat_model).prices or (0.0, 0.0)
+    tokens_in, tokens_out = usage.total_input_tokens, usage.output_tokens
+    usd = conf.for_model(conf.chat_model).usd(input_tokens=tokens_in, output_tokens=tokens_out)
     return Spent(
         model_calls=calls,
-        tokens=usage.total_input_tokens + usage.output_tokens,
+        tokens=tokens_in + tokens_out,
         seconds=active_ms / 1000,
-        usd=(usage.total_input_tokens * price_in + usage.output_tokens * price_out) / 1_000_000,
+        usd=usd or 0.0,
     )

@@ -16,7 +16,7 @@ from chat.endings import end_cancelled, end_interrupted, recorded_taint
 from chat.window import messages_of, said_in
 from memoryapp.conf import get_conf
 from memoryapp.scratchpad import queries as runs
-from memoryapp.transcript import claims, queries
+from memoryapp.transcript import claims, queries, queue
 from memoryapp.transcript.models import Turn
 
 logger = logging.getLogger(__name__)
@@ -29,7 +29,7 @@ def start_reaping() -> None:
 
 def reap_turns() -> None:
     """Take over turns whose worker went silent, and wake queued turns whose nudge was lost."""
-    for turn_id in queries.expired_leases():
+    for turn_id in queue.expired_leases():
         try:
             _take_over(turn_id)
         except Exception:  # one turn must not keep the others from being taken over

@@ -8,9 +8,11 @@ from uuid import UUID
 
 from django.db.models import prefetch_related_objects
 from django.urls import reverse
+from django.utils.functional import Promise
 from django.utils.text import Truncator
+from django.utils.translation import gettext, gettext_lazy, ngettext, pgettext, pgettext_lazy
 
-from chat.memory_presentation import ended_text
+from chat.memory_presentation import edit_url, ended_text
 from memoryapp.context import considered, exclusions
 from memoryapp.context import queries as contexts
 from memoryapp.inspector.context_bar import Bar, bar_of_call
@@ -36,30 +38,47 @@ SHARED_WORDS = 0.3
 ALIKE = 0.4
 # What a calibrated probability is called.
 LIKELY = (
-    (0.8, "very likely to matter"),
-    (0.5, "likely to matter"),
-    (0.2, "may matter"),
-    (0.0, "unlikely to matter"),
+    (0.8, gettext_lazy("very likely to matter")),
+    (0.5, gettext_lazy("likely to matter")),
+    (0.2, gettext_lazy("may matter")),
+    (0.0, gettext_lazy("unlikely to matter")),
 )
 LOOKED_UP = "looked up"  # by a tool
+EXACTLY_THIS = gettext_lazy("you asked for exactly this")
 WHY = {
     considered.ALWAYS_USED: "",  # said once, for all of them
-    considered.BY_KEY: "you asked for exactly this",
-    considered.SIMILAR_GOAL: "a task like this one before",
-    LOOKED_UP: "looked up by a tool",
+    considered.BY_KEY: EXACTLY_THIS,
+    considered.SIMILAR_GOAL: gettext_lazy("a task like this one before"),
+    LOOKED_UP: gettext_lazy("looked up by a tool"),
+    # What a list of a period gives as its reason.
+    "said today": gettext_lazy("said today"),
+    "said yesterday": gettext_lazy("said yesterday"),
+    "said this week": gettext_lazy("said this week"),
+    "said last week": gettext_lazy("said last week"),
+    "said this month": gettext_lazy("said this month"),
+    "said last month": gettext_lazy("said last month"),
 }
 WHY_NOT = {
-    considered.BELOW_CUTOFF: "not close enough",
-    considered.OVER_BUDGET: "the limit for recalled memories was reached",
+    considered.BELOW_CUTOFF: gettext_lazy("not close enough"),
+    considered.OVER_BUDGET: gettext_lazy("the limit for recalled memories was reached"),
+    considered.OVER_STANDING: gettext_lazy("over the limit of what is always used"),
+    considered.BETTER_GIVEN: gettext_lazy("better ones were given"),
+    considered.SAME_WORDS: gettext_lazy("the same words are in already"),
+    considered.SOURCE_OF_FACT: gettext_lazy("a fact from it is in already"),
+    considered.REPLACED: gettext_lazy("what it says was replaced"),
+    considered.ONLY_A_QUESTION: gettext_lazy("only a question"),
 }
 _WITHOUT: Traced = {"arms": {}, "included": False, "reason": ""}
-ARMS = {"cosine": "meaning", "overlap": "words", "lexical": "words"}
-SAID_THEN = "said "  # what a list of a period gives as its reason, with the period
-VERDICTS: dict[str, str] = {
-    Verdict.WRONG: "You said that this is wrong",
-    Verdict.NOT_RELEVANT: "You said that this had nothing to do with it",
-    Verdict.CONFIRMED: "You said that this is right",
-    Verdict.CORRECTED: "You corrected it",
+ARMS = {
+    "cosine": pgettext_lazy("compared by", "meaning"),
+    "overlap": pgettext_lazy("compared by", "words"),
+    "lexical": pgettext_lazy("compared by", "words"),
+}
+VERDICTS: Mapping[str, Promise] = {
+    Verdict.WRONG: gettext_lazy("You said that this is wrong"),
+    Verdict.NOT_RELEVANT: gettext_lazy("You said that this had nothing to do with it"),
+    Verdict.CONFIRMED: gettext_lazy("You said that this is right"),
+    Verdict.CORRECTED: gettext_lazy("You corrected it"),
 }
 
 
@@ -70,7 +89,7 @@ class Item:
     ``verdict``: what they said already.
 
     ``ended``: why it is not in use any more; ``can_come_back``: it is at the person's word alone. ``scores``: the
-    numbers that it was judged by.
+    numbers that it was judged by. ``correct_url``: the form for its words.
     """
 
     id: UUID
@@ -82,7 +101,9 @@ class Item:
     source_url: str
     why: str
     likely: str
+    is_message: bool = False
     memory_id: UUID | None = None
+    correct_url: str = ""
     verdict: str = ""
     ended: str = ""
     can_come_back: bool = False
@@ -116,23 +137,29 @@ def given_text(recalled: Sequence[Traced], *, looked_up: int = 0) -> str:
     given = {_id(item): item for item in recalled if item.get("included") and not _is_at_hand(item)}
     said = sum("message_id" in item for item in given.values())
     known = len(given) - said
-    counts = [
-        f"{known} {'memory' if known == 1 else 'memories'}" if known else "",
-        f"{said} earlier {'message' if said == 1 else 'messages'}" if said else "",
-    ]
-    words = " and ".join(filter(None, counts))
-    parts = [f"used {words}" if words else "", f"looked up {looked_up}" if looked_up else ""]
-    return _capitalised(", ".join(filter(None, parts)))
+    used = _used_text(known, said)
+    if not looked_up:
+        return used
+    told = gettext("{used}, looked up {n}") if used else gettext("Looked up {n}")
+    return told.format(used=used, n=looked_up)
 
 
-def _capitalised(words: str) -> str:
-    return words[:1].upper() + words[1:]
+def _used_text(known: int, said: int) -> str:
+    if known and said:
+        memories = ngettext("{n} memory", "{n} memories", known).format(n=known)
+        earlier = ngettext("{n} earlier message", "{n} earlier messages", said).format(n=said)
+        return gettext("Used {memories} and {messages}").format(memories=memories, messages=earlier)
+    if known:
+        return ngettext("Used {n} memory", "Used {n} memories", known).format(n=known)
+    if said:
+        return ngettext("Used {n} earlier message", "Used {n} earlier messages", said).format(n=said)
+    return ""
 
 
 def at_hand_text(recalled: Sequence[Traced]) -> str:
     """ "6 always at hand": what the model is given with every message, or empty."""
     count = sum(bool(item.get("included")) and _is_at_hand(item) for item in recalled)
-    return f"{count} always at hand" if count else ""
+    return gettext("{n} always at hand").format(n=count) if count else ""
 
 
 def is_memory_away(recalled: Sequence[Traced]) -> bool:
@@ -142,7 +169,7 @@ def is_memory_away(recalled: Sequence[Traced]) -> bool:
 
 def without_text(count: int) -> str:
     """ "Without 2 that you left out", or empty."""
-    return f"Without {count} that you left out" if count else ""
+    return gettext("Without {n} that you left out").format(n=count) if count else ""
 
 
 def receipt(turn: Turn) -> Receipt:
@@ -213,7 +240,7 @@ def _ids(items: Sequence[Traced], name: str) -> set[UUID]:
 
 def _item(item: Traced, row: Source, turn: Turn) -> Item:
     reason = str(item.get("reason", ""))
-    why = why_used(item) if item["included"] else WHY_NOT.get(reason, reason)
+    why = why_used(item) if item["included"] else str(WHY_NOT.get(reason, reason))
     likely = likely_text(item.get("confidence")) if item.get("arms") else ""  # it was asked for, not guessed
     if isinstance(row, Memory):
         shown = _memory(row, turn, why=why, likely=likely)
@@ -227,20 +254,21 @@ def _item(item: Traced, row: Source, turn: Turn) -> Item:
 def scores_text(item: Traced) -> str:
     """The numbers as they are, to four digits; empty for what was not compared."""
     arms: Mapping[str, float | None] = item.get("arms", {})
-    numbers = [(ARMS.get(name, name), value) for name, value in arms.items() if value is not None]
+    numbers = [(str(ARMS.get(name, name)), value) for name, value in arms.items() if value is not None]
     if numbers and item.get("score") is not None:
-        numbers.append(("score", item["score"]))
+        numbers.append((gettext("score"), item["score"]))
     return " · ".join(f"{name} {value:.4g}" for name, value in numbers)
 
 
 def _experience(row: Experience, *, why: str) -> Item:
+    is_solved = row.outcome == Experience.Outcome.SUCCEEDED
     return Item(
         id=row.id,
-        kind_label="Solved before" if row.outcome == Experience.Outcome.SUCCEEDED else "Tried before",
+        kind_label=gettext("Solved before") if is_solved else gettext("Tried before"),
         text=row.goal,
         url=reverse("inspector:experience", args=[row.id]),
         said_at=row.recorded_at,
-        source_label="learned",
+        source_label=pgettext("experience", "learned"),
         source_url="",
         why=why,
         likely="",  # its number says how near the goals are
@@ -252,35 +280,42 @@ def _memory(memory: Memory, turn: Turn, *, why: str, likely: str) -> Item:
     newest = max(verdicts, key=lambda row: (row.created_at, row.id), default=None)
     return Item(
         id=memory.id,
-        kind_label=memory.kind.label,
+        kind_label=gettext(memory.kind.label),
         text=memory.statement,
         url=fact_url(memory),
         said_at=memory.said_at,
-        source_label=ORIGIN_LABELS[Origin(memory.origin)],
+        source_label=str(ORIGIN_LABELS[Origin(memory.origin)]),
         source_url=source_url(memory),
         why=why,
         likely=likely,
         memory_id=memory.id,
-        verdict=VERDICTS[newest.verdict] if newest else "",
+        correct_url=edit_url(memory),
+        verdict=str(VERDICTS[newest.verdict]) if newest else "",
         ended=ended_text(memory),
         can_come_back=is_set_aside(memory),
     )
 
 
 def _message(message: PastMessage, *, why: str, likely: str) -> Item:
-    is_persons = message.role == Message.Role.USER
     url = reverse("chat:turn", args=[message.turn_id])
     return Item(
         id=message.id,
-        kind_label="Earlier message",
+        kind_label=gettext("Earlier message"),
         text=Truncator(" ".join(message.text.split())).chars(EXCERPT_CHARS),
         url=url,
         said_at=message.said_at,
-        source_label=f"{message.speaker or ('You' if is_persons else 'Strata')} said",
+        source_label=_who_said(message),
         source_url=url,
         why=why,
         likely=likely,
+        is_message=True,
     )
+
+
+def _who_said(message: PastMessage) -> str:
+    if message.speaker:
+        return gettext("{speaker} said").format(speaker=message.speaker)
+    return gettext("You said") if message.role == Message.Role.USER else gettext("Strata said")
 
 
 def why_used(item: Traced) -> str:
@@ -288,28 +323,22 @@ def why_used(item: Traced) -> str:
     reason = str(item.get("reason", ""))
     arms: Mapping[str, float | None] = item.get("arms", {})
     if reason in WHY and not (reason == considered.ALWAYS_USED and arms):
-        return WHY[reason]
+        return str(WHY[reason])
     if not arms:
-        return reason if reason.startswith(SAID_THEN) else _why_listed(reason)
+        return _why_listed(reason)
     words = max(arms.get("overlap") or 0.0, arms.get("lexical") or 0.0)
     meaning = arms.get("cosine") or 0.0
+    by_words, by_meaning = gettext("matches your words"), gettext("similar in meaning")
     found = [
-        said
-        for said, is_so in (
-            ("matches your words", words >= SHARED_WORDS),
-            ("similar in meaning", meaning >= ALIKE),
-        )
-        if is_so
+        said for said, is_so in ((by_words, words >= SHARED_WORDS), (by_meaning, meaning >= ALIKE)) if is_so
     ]
-    if not found:
-        return "similar in meaning" if meaning > words else "matches your words"
-    return ", ".join(found)
+    return ", ".join(found) or (by_meaning if meaning > words else by_words)
 
 
 def _why_listed(reason: str) -> str:
     """ "the last 3 of kind decision" is a list, "the last" is one."""
     is_one = not any(character.isdigit() for character in reason)
-    return "you asked for exactly this" if is_one else "you asked for the list"
+    return str(EXACTLY_THIS) if is_one else gettext("you asked for the list")
 
 
 def likely_text(confidence: float | None) -> str:

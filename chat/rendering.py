@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import nh3
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.rules_core import StateCore
@@ -254,7 +255,7 @@ def _code_html(code: str, language: str, env: EnvType) -> str:
     return (
         '<div class="code-block">'
         f'<div class="code-header"><span class="language">{escape(language)}</span>'
-        '<button type="button" class="copy" data-copy="">Copy</button></div>'
+        f'<button type="button" class="copy" data-copy="">{escape(gettext("Copy"))}</button></div>'
         f'<pre tabindex="0"><code>{code_html}</code></pre>'
         "</div>\n"
     )

@@ -13,15 +13,19 @@ from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
 from uuid import UUID
 
+from django.conf import settings
 from django.db import connections
 from django.http import StreamingHttpResponse
 from django.template.loader import render_to_string
+from django.utils.translation import get_language, gettext_noop, override
 from redis.exceptions import RedisError
 
 from chat import events
 from chat.rendering import LiveRendering, render_markdown
+from chat.tool_words import live_word, tool_name
 from chat.waiting_presentation import WAIT_PREFIX, wait_id
 from memoryapp.conf import get_conf
+from memoryapp.inspector.stored_texts import activity_text
 from memoryapp.transcript.models import Turn
 
 logger = logging.getLogger(__name__)
@@ -29,6 +33,8 @@ logger = logging.getLogger(__name__)
 FRAME_INTERVAL_S = 0.08  # about twelve frames a second read as fluent
 HEARTBEAT = ": still here\n\n"
 RETRY_LATER = f"retry: 2000\n{HEARTBEAT}"
+THINKING = gettext_noop("Thinking")
+WRITING = gettext_noop("Writing")
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")  # those of the event stream's grammar
 
 
@@ -124,7 +130,8 @@ class _LivePage:
         self.status = ""
         self.last_id = ""
         self._id = f"turn-{turn_id}"
-        self._activity = "Thinking"
+        self._language = get_language() or settings.LANGUAGE_CODE  # of the request; frames are made after it
+        self._activity = THINKING
         self._tools: dict[str, dict[str, str]] = {}
         self._shown_activity = ""
         self._is_fresh = True
@@ -143,7 +150,7 @@ class _LivePage:
             case "start":
                 self._rendering = LiveRendering()
                 self._tools = {}
-                self._activity = "Thinking"
+                self._activity = THINKING
                 self._is_fresh = True
                 self._attempt = event["attempt"]
                 self._is_card_stale, self.wait_shown = bool(self.wait_shown), ""
@@ -152,18 +159,22 @@ class _LivePage:
                 self._is_card_stale, self.wait_shown = True, f"{WAIT_PREFIX}{self._attempt}"
             case "text":
                 self._rendering.feed(event["delta"])
-                self._activity = "Writing"
+                self._activity = WRITING
             case "activity":
                 self._activity = event["text"]
             case "tool":
                 self._tools[event["tool_use_id"]] = {
                     "name": event["name"],
-                    "status": _shown_status(event["status"]),
+                    "status": event["status"],
                 }
             case "end":
                 self.status = event["status"]
 
     def frame(self) -> str:
+        with override(self._language):
+            return self._frame()
+
+    def _frame(self) -> str:
         frame = self._rendering.take_frame()
         body = "".join(frame.committed_html)
         parts = []
@@ -193,13 +204,12 @@ class _LivePage:
         return _partial(f"{self._id}-waiting", "innerHTML", loader)
 
     def _activity_html(self) -> str:
-        context = {"activity_text": self._activity, "tools": list(self._tools.values())}
-        return render_to_string("chat/conversation.html#activity", context).strip()
-
-
-def _shown_status(status: str) -> str:
-    """As the finished turn says it, too."""
-    return "not run" if status == "refused" else status
+        tools = [
+            {"name": tool_name(tool["name"]), "status": live_word(tool["status"])}
+            for tool in self._tools.values()
+        ]
+        context = {"activity_text": activity_text(self._activity), "tools": tools}
+        return render_to_string("chat/_turn.html#activity", context).strip()
 
 
 def _partial(target: str, swap: str, html: str) -> str:

@@ -12,7 +12,8 @@ from chat.storable import storable
 from chat.tools import EFFECT_UNKNOWN, Outcome, Ready, denied, failed, judge, perform, replayed, unasked
 from chat.waits import HandOver, LimitReachedError, MustWait
 from memoryapp.context import exclusions, uses
-from memoryapp.context.run_window import brief
+from memoryapp.context.short_results import brief
+from memoryapp.inspector.stored_texts import LED_BY_STRANGERS
 from memoryapp.llm.base import Text, ToolResult, ToolUse
 from memoryapp.llm.errors import Cancelled
 from memoryapp.llm.tokens import estimate_text
@@ -30,7 +31,6 @@ UNKNOWN_EFFECT = (
     "The worker stopped while this call was under way. Whether it took effect is not known, so it was not made again. "
     "Find out before you go on."
 )
-LED_BY_STRANGERS = "The assistant has read text in this chat that you did not write."
 NOBODY_ANSWERED = "The user was asked and did not answer in time."
 _SHOWN = {
     Step.Status.OK: "done",

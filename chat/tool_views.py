@@ -8,6 +8,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_POST
 
 from chat.pages import announcement, see
@@ -33,7 +34,8 @@ def switch_server(request: PageRequest, conversation_id: UUID, server_id: UUID) 
     if not request.htmx:
         return see(reverse("chat:tool_servers", args=[conversation_id]))
     shown = render_to_string("chat/tool_servers.html#servers", _context(request, conversation_id), request)
-    return HttpResponse(shown + announcement("Switched on for this chat" if is_on else "Switched off"))
+    said = gettext("Switched on for this chat") if is_on else gettext("Switched off")
+    return HttpResponse(shown + announcement(said))
 
 
 def _context(request: PageRequest, conversation_id: UUID) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from django.db import DatabaseError, connections
 from django.utils import timezone
+from django.utils.translation import gettext_noop
 
 from chat import events, waits
 from chat.draining import drain
@@ -289,7 +290,7 @@ def _stream_reply(progress: Progress) -> ModelReply:
                 progress.say(("\n\n" if needs_break else "") + storable(delta))
                 needs_break = False
             case ThinkingStarted():
-                progress.publish({"type": "activity", "text": "Thinking"})
+                progress.publish({"type": "activity", "text": gettext_noop("Thinking")})
             case Retrying():
                 progress.calls -= 1  # it was not answered
                 raise waits.for_model(event)

@@ -10,6 +10,7 @@ from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
@@ -151,7 +152,7 @@ def rename(request: PageRequest, conversation_id: UUID) -> HttpResponse:
     conversations.change_conversation(
         caller(request).id, conversation_id, title=request.POST.get("title", "")
     )
-    messages.success(request, "Renamed.")
+    messages.success(request, gettext("Renamed."))
     return see(reverse("chat:conversation", args=[conversation_id]))
 
 
@@ -176,7 +177,8 @@ def delete(request: PageRequest, conversation_id: UUID) -> HttpResponse:
     sending.delete(user, conversation_id)
     if queries.is_restorable(user.id, conversation_id):
         return see(f"{reverse('chat:home')}?{urlencode({'deleted': conversation_id})}")
-    messages.success(request, "The temporary chat is closed, and everything that was said in it is deleted.")
+    closed = gettext("The temporary chat is closed, and everything that was said in it is deleted.")
+    messages.success(request, closed)
     return see(reverse("chat:home"))
 
 
@@ -187,7 +189,7 @@ def restore(request: PageRequest, conversation_id: UUID) -> HttpResponse:
     user_id = caller(request).id
     if queries.is_restorable(user_id, conversation_id):
         conversations.restore_conversation(user_id, conversation_id)
-        messages.success(request, "The chat is back.")
+        messages.success(request, gettext("The chat is back."))
     queries.get_conversation(user_id, conversation_id)
     return see(reverse("chat:conversation", args=[conversation_id]))
 
@@ -209,7 +211,7 @@ def _moved_on(
     """Nothing was sent: what is new comes first, unless the person says that it does not matter."""
     if request.htmx:
         context = {"conversation": in_conversation, "moved_on": error}
-        return render(request, "chat/conversation.html#moved-on", context, status=error.http_status)
+        return render(request, "chat/_composer.html#moved-on", context, status=error.http_status)
     return conversation_page(
         request, in_conversation, moved_on=error, draft=shown_text(request), status=error.http_status
     )

@@ -10,7 +10,9 @@ from uuid import UUID
 
 from django.utils import timezone
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext, ngettext
 
+from memoryapp.inspector.stored_texts import touches_text, wait_text
 from memoryapp.inspector.unseen import with_unseen_named
 from memoryapp.scratchpad import queries as scratchpad
 from memoryapp.scratchpad.models import Approval
@@ -76,11 +78,14 @@ class Wait:
         """For who cannot see the card appear."""
         match self.reason:
             case Turn.WaitReason.APPROVAL:
-                calls = f"{len(self.open)} calls" if len(self.open) > 1 else "one call"
-                return f"Strata asks for your approval of {calls}"
+                return ngettext(
+                    "Strata asks for your approval of one call",
+                    "Strata asks for your approval of {n} calls",
+                    len(self.open),
+                ).format(n=len(self.open))
             case Turn.WaitReason.STUCK:
-                return "Strata paused and asks whether to go on"
-        return "Waiting for the model"
+                return gettext("Strata paused and asks whether to go on")
+        return gettext("Waiting for the model")
 
 
 def wait_id(turn: Turn) -> str:
@@ -109,7 +114,7 @@ def _wait(turn: Turn, asked: Sequence[Approval], *, now: datetime) -> Wait:
     left_s = (turn.resume_at - now).total_seconds() if is_waiting and turn.resume_at else 0
     return Wait(
         reason=turn.wait_reason if is_waiting else "",
-        message=turn.wait_message if is_waiting else "",
+        message=wait_text(turn) if is_waiting else "",
         resume_at=turn.resume_at if is_waiting else None,
         seconds=max(0, ceil(left_s)),
         open=[question for question in questions if is_waiting and not question.verdict],
@@ -127,7 +132,7 @@ def _question(approval: Approval, *, now: datetime) -> Question:
         tool_use_id=approval.tool_use_id,
         tool_html=with_unseen_named(approval.action),
         source=approval.source if approval.source != approval.touches else "",
-        touches_html=with_unseen_named(approval.touches),
+        touches_html=with_unseen_named(touches_text(approval.touches)),
         why_html=with_unseen_named(approval.why),
         arguments=[_argument(name, value) for name, value in approval.arguments.items()],
         nonce=approval.nonce,
@@ -141,12 +146,17 @@ def _question(approval: Approval, *, now: datetime) -> Question:
 def _verdict(approval: Approval, *, now: datetime) -> str:
     match approval.status:
         case Approval.Status.APPROVED:
-            return "You allowed this tool in this chat" if approval.is_always else "You approved this call"
+            is_always = approval.is_always
+            return (
+                gettext("You allowed this tool in this chat")
+                if is_always
+                else gettext("You approved this call")
+            )
         case Approval.Status.DENIED:
-            return "You denied this call"
+            return gettext("You denied this call")
         case Approval.Status.PENDING if approval.expires_at > now:
             return ""
-    return "Nobody answered in time, so it was not run"
+    return gettext("Nobody answered in time, so it was not run")
 
 
 def _argument(name: str, value: Any) -> Argument:

@@ -12,6 +12,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
@@ -53,7 +54,7 @@ def decide(request: PageRequest, turn_id: UUID) -> HttpResponse:
             reason=request.POST.get("reason", "").strip()[:REASON_MAX_CHARS],
         )
     except (ApprovalClosedError, ApprovalChangedError) as error:
-        return _not_done(request, turn_id, error, title="Your answer was not taken")
+        return _not_done(request, turn_id, error, title=gettext("Your answer was not taken"))
     return _done(request, decided)
 
 
@@ -64,7 +65,7 @@ def resume(request: PageRequest, turn_id: UUID) -> HttpResponse:
     try:
         resumed = sending.go_on(caller(request), turn_id)
     except TurnNotWaitingError as error:
-        return _not_done(request, turn_id, error, title="There is nothing to wait for")
+        return _not_done(request, turn_id, error, title=gettext("There is nothing to wait for"))
     return _done(request, resumed)
 
 
@@ -74,7 +75,7 @@ def ask_again(request: PageRequest, conversation_id: UUID) -> HttpResponse:
     """Take an "always" back: from now on the tool asks in this conversation."""
     shown = queries.get_conversation(caller(request).id, conversation_id)
     approvals.withdraw(shown.user_id, shown.id, request.POST.get("action", ""))
-    messages.success(request, "The tool asks again before it runs in this chat.")
+    messages.success(request, gettext("The tool asks again before it runs in this chat."))
     return see(reverse("chat:conversation", args=[shown.id]))
 
 
@@ -93,7 +94,7 @@ def _card(request: PageRequest, turn: Turn) -> HttpResponse:
 def _not_done(request: PageRequest, turn_id: UUID, error: MemoryAppError, *, title: str) -> HttpResponse:
     """The card as it stands, which another tab or the time has moved on, and why nothing was done."""
     turn = queries.get_turn(caller(request).id, turn_id)
-    message = f"{error} The chat shows what stands now."
+    message = gettext("{why} The chat shows what stands now.").format(why=error)
     if not request.htmx:
         messages.error(request, f"{title}. {message}")
         return conversation_page(request, turn.conversation, status=error.http_status)

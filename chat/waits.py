@@ -3,16 +3,19 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.utils.translation import gettext_noop
+
 from memoryapp.errors import MemoryAppError
 from memoryapp.llm.base import Retrying
 from memoryapp.transcript.models import Turn
 
 _WHY = {
-    "model_rate_limited": "The model's rate limit is reached",
-    "model_overloaded": "The model is overloaded",
-    "model_timed_out": "The model did not answer in time",
-    "model_unreachable": "The model cannot be reached",
+    "model_rate_limited": gettext_noop("The model's rate limit is reached."),
+    "model_overloaded": gettext_noop("The model is overloaded."),
+    "model_timed_out": gettext_noop("The model did not answer in time."),
+    "model_unreachable": gettext_noop("The model cannot be reached."),
 }
+_FAILED = gettext_noop("The model failed.")
 
 
 @dataclass(slots=True)
@@ -43,5 +46,5 @@ class HandOver(Exception):
 
 
 def for_model(event: Retrying) -> MustWait:
-    why = _WHY.get(event.reason, "The model failed")
-    return MustWait(Turn.WaitReason.MODEL, f"{why}.", wait_s=event.wait_s, model_failures=event.attempt)
+    why = _WHY.get(event.reason, _FAILED)
+    return MustWait(Turn.WaitReason.MODEL, why, wait_s=event.wait_s, model_failures=event.attempt)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from django.utils import timezone
+from django.utils.translation import gettext_noop
 
 from chat.progress import Progress
 from memoryapp.context import assembly, exclusions
@@ -119,7 +120,7 @@ def _compact(
 ) -> None:
     """Fold older turns into the summary now, and open the window anew."""
     turn = progress.turn
-    progress.publish({"type": "activity", "text": "Summarising earlier messages"})
+    progress.publish({"type": "activity", "text": gettext_noop("Summarising earlier messages")})
     lifecycle.compacted(
         turn.conversation,
         lambda: compaction.compact(

@@ -45,22 +45,23 @@ class Killed(BaseException):
 class Death:
     """Comes at the ``at``-th point, from 0 on, or never.
 
-    ``name``: where that was, "" as long as it has not come. ``was_late``: the turn had ended by then.
+    ``passed``: the points before it. ``name``: where it was, "" as long as it has not come. ``was_late``: the turn had
+    ended by then.
     """
 
     def __init__(self, at: int | None) -> None:
         self._at = at
-        self.passed = 0
+        self.passed: list[str] = []
         self.name = ""
         self.was_late = False
 
     def reach(self, name: str) -> None:
         if self.name:
             return
-        if self.passed == self._at:
+        if len(self.passed) == self._at:
             self.name = name
             raise Killed(name)
-        self.passed += 1
+        self.passed.append(name)
 
 
 class Mortality(Protocol):

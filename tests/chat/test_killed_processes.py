@@ -1,4 +1,4 @@
-"""The same property with real workers that SIGKILL ends, and others that go on."""
+"""The same property with real workers that SIGKILL ends, and others that go on; ``make faults`` kills more of them."""
 
 import os
 import subprocess
@@ -25,8 +25,8 @@ from tests.turns import COMMITTED, post
 
 pytestmark = [COMMITTED, pytest.mark.stack, pytest.mark.usefixtures("ids_of_one_token")]
 
-KILLS = 20
-WORKERS = 3
+KILLS, ALL_KILLS = 5, 20
+WORKERS = 2
 ENDED_WITHIN_S = 240  # on a busy machine; an idle one needs a quarter
 LOOK_EVERY_S = 0.2
 ACTS = ("book", "send_letter")
@@ -137,19 +137,20 @@ def effects_of(turn):
     }
 
 
-def test_runs_whose_workers_are_killed_end_like_an_undisturbed_one(workers):
+def test_runs_whose_workers_are_killed_end_like_an_undisturbed_one(workers, has_all_faults):
+    kills = ALL_KILLS if has_all_faults else KILLS
     undisturbed = ask("undisturbed")
     carry_on([undisturbed], workers)
     points = int(redis_client().get(mortal_worker.passed_key(undisturbed.user_id)))
     wanted = rows(undisturbed)
     turns = {
         point: ask(f"killed-at-{point}", die_at=point)
-        for point in (1 + number * (points - 1) // (KILLS - 1) for number in range(KILLS))
+        for point in (1 + number * (points - 1) // (kills - 1) for number in range(kills))
     }
 
     spent = carry_on(turns.values(), workers)
 
-    assert workers.killed == KILLS
+    assert workers.killed == kills
     for point, turn in turns.items():
         left = rows(turn, retried_at=spent.get(turn.id, NOTHING_SPENT))
         if effect_is_unknown(turn):

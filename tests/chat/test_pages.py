@@ -1,10 +1,12 @@
 """The chat's pages as the server makes them: search, refusals, confirmations, what stands under a reply."""
 
 import re
+from types import SimpleNamespace
 
 import pytest
 from django.urls import reverse
 
+from chat import pages
 from chat.presentation import EFFECT_UNKNOWN
 from chat.tool_use import UNKNOWN_EFFECT
 from memoryapp.llm.base import Usage
@@ -27,6 +29,21 @@ def finished(user, text="hello", conversation=None):
 
 def page_of(client, turn):
     return client.get(reverse("chat:conversation", args=[turn.conversation_id])).content.decode()
+
+
+@pytest.mark.parametrize("is_offline", [True, False])
+def test_what_one_may_begin_with_is_in_english_for_the_responder_that_reads_nothing_else(
+    client, alice, monkeypatch, is_offline
+):
+    monkeypatch.setattr(pages, "gettext", lambda text: f"DE {text}")
+    name = "offline" if is_offline else "claude"
+    monkeypatch.setattr(pages, "get_chat_model", lambda: SimpleNamespace(name=name))
+    client.force_login(alice)
+
+    html = client.get("/").content.decode()
+
+    assert ("DE What do you know about me?" in html) is not is_offline
+    assert "What do you know about me?" in html
 
 
 def test_trying_again_what_another_tab_did_answers_with_the_turn_as_it_stands(client, alice):

@@ -1,16 +1,18 @@
 """The receipt of a reply: what the model was given, why, what became of it, and what a person says to it."""
 
+import re
 from uuid import uuid4
 
 import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from chat.receipt_presentation import given_text, likely_text, why_used
+from chat.receipt_presentation import WHY, WHY_NOT, given_text, likely_text, why_used
 from memoryapp.context import considered
 from memoryapp.longterm import experiences
 from memoryapp.longterm import operations as longterm
 from memoryapp.longterm.models import Feedback
+from memoryapp.policies.routing import Period
 from memoryapp.transcript import conversations, queries
 from memoryapp.transcript.models import Message, Turn
 from tests.inspector.reading import words_of
@@ -319,6 +321,24 @@ def test_a_receipt_is_named_by_what_the_model_was_given(known, said, text):
 )
 def test_the_reason_is_told_in_words(reason, arms, why):
     assert why_used({"reason": reason, "arms": arms}) == why
+
+
+def test_every_reason_of_recall_has_words_of_its_own():
+    verdicts = {value for name, value in vars(considered).items() if name.isupper()}
+
+    used = {considered.ALWAYS_USED, considered.BY_KEY, considered.SIMILAR_GOAL}
+    by_arms_or_said_beside = {considered.RELEVANT, considered.UNAVAILABLE}
+    assert set(WHY_NOT) == verdicts - used - by_arms_or_said_beside
+    assert used | {f"said {period}" for period in Period} <= set(WHY)
+
+
+def test_correcting_leads_to_the_form_for_its_words(browser, alice):
+    memory = remember(alice, "I like figs").memory
+    turn = replied(alice, traced(memory))
+
+    [link] = re.findall(r'<a href="([^"]*)">Correct it', browser.get(receipt_url(turn)).content.decode())
+
+    assert 'id="statement"' in browser.get(link).content.decode()
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ from memoryapp.embedded.data_directory import DataDirectory
 from tests import sse
 from tests.modelserver import ModelServer, reply
 from tests.processes import has_ended
-from tests.servers import hermetic_environment, throw_away_directory
+from tests.servers import hermetic_environment, migrated_directory
 from tests.stack import PROJECT, Up, running
 
 pytestmark = pytest.mark.stack
@@ -113,7 +113,7 @@ WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()
 @pytest.fixture(scope="module")
 def app() -> Iterator[Application]:
     with ExitStack() as cleanup:
-        directory = cleanup.enter_context(throw_away_directory())
+        directory = cleanup.enter_context(migrated_directory())
         model = cleanup.enter_context(ModelServer())
         up = cleanup.enter_context(
             running(

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from chat import sending
-from memoryapp.transcript import claims, queries
+from memoryapp.transcript import claims, queue
 from tests.modelserver import reply
 from tests.turns import (
     COMMITTED,
@@ -88,7 +88,7 @@ def test_the_lease_of_a_long_reply_is_renewed_with_what_was_said(alice, model, c
         model.wait_until_held("silence")
         expire_lease(turn)
         deadline = time.monotonic() + 5
-        while queries.expired_leases() and time.monotonic() < deadline:
+        while queue.expired_leases() and time.monotonic() < deadline:
             time.sleep(0.05)
         renewed = fresh(turn)
         model.release("silence")

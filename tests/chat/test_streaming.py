@@ -12,6 +12,7 @@ from uuid import uuid4
 import pytest
 import redis.asyncio
 from django.db import connection
+from django.utils.translation import get_language, override
 
 from chat import events, streaming
 from chat.rendering import render_markdown
@@ -99,6 +100,16 @@ def test_two_readers_of_each_kind_get_the_same(turn):
 
     assert json_of(turn) == json_of(turn)
     assert sse.Page().apply(html_of(turn)) == sse.Page().apply(html_of(turn))
+
+
+def test_the_frames_are_in_the_language_in_which_they_were_asked_for(turn, monkeypatch):
+    monkeypatch.setattr(streaming, "activity_text", lambda _: get_language())
+    publish_reply(turn, "tea")
+
+    with override("de"):
+        frames = streaming.html_frames(turn)
+
+    assert sse.Page().apply(sse.parse(body_of(frames))).elements[f"turn-{turn.id}-activity"] == "de"
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -7,7 +7,7 @@ import pytest
 from chat import sending
 from memoryapp.context import queries as contexts
 from memoryapp.scratchpad import queries as runs
-from memoryapp.transcript import queries
+from memoryapp.transcript import queue
 from memoryapp.transcript.models import Turn
 from tests.modelserver import Failure, calls, fails, reply
 from tests.turns import COMMITTED, answer, ask, post, published, reply_to, start, streamed
@@ -164,5 +164,5 @@ def test_the_turn_after_a_failed_one_tells_the_model_that_nothing_was_delivered(
 def test_nobody_answers_what_is_not_queued(alice, model):
     turn = ask(alice, "Hello")
 
-    assert queries.next_queued(turn.conversation_id) is None
+    assert queue.next_queued(turn.conversation_id) is None
     assert Turn.objects.get(id=turn.id).attempt == 1

@@ -102,12 +102,12 @@ def render(template, *, path="/", **context):
 
 
 def turn_html(view):
-    return render("chat/conversation.html#turn", turn=view)
+    return render("chat/_turn.html", turn=view)
 
 
 def composer_html(**context):
     known = {"conversation": CONVERSATION, "draft": "", "form_error": "", "idempotency_key": "key-2"}
-    return render("chat/conversation.html#composer", **(known | context))
+    return render("chat/_composer.html", **(known | context))
 
 
 def chat_page(*, turns=(), conversation=CONVERSATION, **context):

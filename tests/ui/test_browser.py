@@ -1,4 +1,4 @@
-"""The chat in a real Chromium, under the real content policy: streaming, following, sending, losing the connection."""
+"""The turns of a chat in a real Chromium: streaming, following, waiting, editing, losing the connection."""
 
 import re
 from datetime import UTC, datetime
@@ -8,19 +8,16 @@ from uuid import UUID
 import pytest
 from django.urls import reverse
 from django.utils.safestring import mark_safe
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from chat.presentation import Versions
 from memoryapp.accounts.models import User
 from memoryapp.inspector.templatetags import budgets, memory_switches
 from memoryapp.lifecycle.daily_budget import DailyBudget
+from tests.ui.open_chat import CHAT, STOP, frame, open_chat, paragraphs
 from tests.ui.pages import (
-    CONVERSATION,
     TURN_ID,
     card_html,
-    chat_page,
-    composer_html,
-    learned,
     live_turn_view,
     question,
     render,
@@ -28,75 +25,11 @@ from tests.ui.pages import (
     turn_view,
     wait_view,
 )
-from tests.ui.stand_in import StandIn
 
 pytestmark = pytest.mark.browser
 
-CHAT = "/stand-in/chat"
-SEND = reverse("chat:send", args=[CONVERSATION.id])
-TURN = reverse("chat:turn", args=[TURN_ID])
-STOP = reverse("chat:stop", args=[TURN_ID])
 WAITING = reverse("chat:waiting", args=[TURN_ID])
 DECIDE = reverse("chat:decide", args=[TURN_ID])
-WATCH = """
-window.violations = [];
-document.addEventListener("securitypolicyviolation", (event) => violations.push(event.violatedDirective));
-window.announced = [];
-document.addEventListener("DOMContentLoaded", () => {
-  const status = document.getElementById("status");
-  new MutationObserver(() => announced.push(status.textContent)).observe(status, { childList: true });
-});
-"""
-
-
-@pytest.fixture
-def page(chromium):
-    context = chromium.new_context(viewport={"width": 1280, "height": 700})
-    page = context.new_page()
-    page.add_init_script(WATCH)
-    errors = []
-    page.on("console", lambda message: errors.append(message.text) if _is_defect(message) else None)
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    yield page
-    violations = page.evaluate("violations")
-    context.close()
-    assert violations == []
-    assert errors == []
-
-
-def _is_defect(message):
-    """What the content policy refused; a refused or lost request is what some tests are about."""
-    return message.type == "error" and "Content Security Policy" in message.text
-
-
-@pytest.fixture
-def server():
-    with StandIn() as stand_in:
-        stand_in.answers[SEND] = lambda form: (200, _sent(form["text"]))
-        stand_in.answers[TURN] = lambda _: (200, turn_html(turn_view(learned=[learned()])))
-        stand_in.answers[STOP] = lambda _: (204, "")
-        yield stand_in
-
-
-def _sent(text):
-    fresh = composer_html(idempotency_key="key-3")
-    partial = f'<hx-partial hx-target="#composer" hx-swap="outerHTML">{fresh}</hx-partial>'
-    return turn_html(live_turn_view(user_text=text)) + partial
-
-
-def _frame(place, html, *, swap="innerHTML"):
-    return f'<hx-partial hx-target="#turn-{TURN_ID}-{place}" hx-swap="{swap}">{html}</hx-partial>'
-
-
-def _open(page: Page, server: StandIn, *turns):
-    html = chat_page(turns=turns)
-    server.answers[CHAT] = lambda _: (200, html)
-    page.goto(server.url + CHAT)
-    return page.locator("#composer-text")
-
-
-def _paragraphs(count):
-    return "".join(f"<p>Paragraph {n}</p>" for n in range(count))
 
 
 def _scrolled_to(page):
@@ -109,14 +42,14 @@ def _is_at_end(page):
 
 
 def test_reply_streams_in_and_gives_way_to_the_finished_turn(page, server):
-    box = _open(page, server)
+    box = open_chat(page, server)
 
     box.fill("When do we launch?")
     box.press("Enter")
-    server.emit(_frame("body", "<p>First block.</p>") + _frame("tail", "<p>and the</p>"))
+    server.emit(frame("body", "<p>First block.</p>") + frame("tail", "<p>and the</p>"))
     expect(page.locator(".reply")).to_have_text("First block.")
     expect(page.locator(".prose--tail")).to_have_text("and the")
-    server.emit(_frame("body", "<p>Second block.</p>", swap="beforeend") + _frame("tail", ""))
+    server.emit(frame("body", "<p>Second block.</p>", swap="beforeend") + frame("tail", ""))
     expect(page.locator(".reply > p")).to_have_count(2)
     server.end()
 
@@ -127,12 +60,12 @@ def test_reply_streams_in_and_gives_way_to_the_finished_turn(page, server):
 
 
 def test_lost_connection_resumes_after_the_last_event(page, server):
-    _open(page, server, live_turn_view())
-    server.emit(_frame("body", "<p>First block.</p>"))
+    open_chat(page, server, live_turn_view())
+    server.emit(frame("body", "<p>First block.</p>"))
     expect(page.locator(".reply > p")).to_have_count(1)
 
     server.cut()
-    server.emit(_frame("body", "<p>Second block.</p>", swap="beforeend"))
+    server.emit(frame("body", "<p>Second block.</p>", swap="beforeend"))
 
     expect(page.locator(".reply > p")).to_have_text(["First block.", "Second block."])
     assert server.resumed_after == ["", "1"]
@@ -140,7 +73,7 @@ def test_lost_connection_resumes_after_the_last_event(page, server):
 
 def test_stream_that_never_opened_is_tried_again(page, server):
     page.route("**/stand-in/stream", lambda route: route.abort())
-    _open(page, server, live_turn_view())
+    open_chat(page, server, live_turn_view())
 
     expect(page.locator(".activity")).to_contain_text("Connection lost, trying again…")
     page.unroute("**/stand-in/stream")
@@ -150,8 +83,8 @@ def test_stream_that_never_opened_is_tried_again(page, server):
 
 
 def test_a_connection_lost_in_mid_reply_is_said_beside_it_until_it_is_back(page, server):
-    _open(page, server, live_turn_view())
-    server.emit(_frame("body", "<p>First block.</p>") + _frame("activity", "Writing"))
+    open_chat(page, server, live_turn_view())
+    server.emit(frame("body", "<p>First block.</p>") + frame("activity", "Writing"))
     activity = page.locator(".activity")
     expect(activity).to_contain_text("Writing")
 
@@ -166,24 +99,12 @@ def test_a_connection_lost_in_mid_reply_is_said_beside_it_until_it_is_back(page,
     expect(page.locator(".reply")).to_have_text("First block.")
 
 
-def test_a_message_box_that_had_to_be_sized_by_script_is_replaced_under_the_content_policy(page, server):
-    page.add_init_script("CSS.supports = () => false")  # as in a browser without field-sizing
-    box = _open(page, server)
-
-    box.fill("Hello\nthere")
-    box.press("Enter")
-    expect(page.locator(".turn")).to_have_count(1)
-    server.end()
-
-    expect(page.locator(".reply")).to_have_text("On 14 March.")
-
-
 def test_try_again_in_a_stale_tab_shows_the_turn_as_it_stands_and_says_why(page, server):
     retry = reverse("chat:retry", args=[TURN_ID])
     why = render("_error.html", message="This message has been answered already.")
     alert = f'<hx-partial hx-target="#alert" hx-swap="innerHTML">{why}</hx-partial>'
     server.answers[retry] = lambda _: (409, turn_html(turn_view()) + alert)
-    _open(page, server, turn_view(status="failed", reply_html=""))
+    open_chat(page, server, turn_view(status="failed", reply_html=""))
 
     page.get_by_role("button", name="Try again").click()
 
@@ -193,8 +114,8 @@ def test_try_again_in_a_stale_tab_shows_the_turn_as_it_stands_and_says_why(page,
 
 
 def test_transcript_follows_until_the_reader_scrolls_and_again_on_request(page, server):
-    _open(page, server, live_turn_view())
-    server.emit(_frame("body", _paragraphs(40)))
+    open_chat(page, server, live_turn_view())
+    server.emit(frame("body", paragraphs(40)))
     expect(page.locator(".reply > p")).to_have_count(40)
     page.wait_for_function("document.getElementById('transcript').scrollTop > 0")
     assert _is_at_end(page)
@@ -203,7 +124,7 @@ def test_transcript_follows_until_the_reader_scrolls_and_again_on_request(page, 
     page.mouse.wheel(0, -300)
     expect(page.locator("#jump")).to_be_visible()
     read_at = _scrolled_to(page)
-    server.emit(_frame("body", _paragraphs(5), swap="beforeend"))
+    server.emit(frame("body", paragraphs(5), swap="beforeend"))
     expect(page.locator(".reply > p")).to_have_count(45)
     assert _scrolled_to(page) == read_at
 
@@ -221,114 +142,22 @@ def test_transcript_follows_until_the_reader_scrolls_and_again_on_request(page, 
     ids=["by the scroll bar", "by the focus"],
 )
 def test_following_ends_whichever_way_the_reader_leaves_the_end(page, server, leave):
-    _open(page, server, turn_view(id=UUID(int=7)), live_turn_view())
-    server.emit(_frame("body", _paragraphs(40)))
+    open_chat(page, server, turn_view(id=UUID(int=7)), live_turn_view())
+    server.emit(frame("body", paragraphs(40)))
     expect(page.locator("[data-live] .reply > p")).to_have_count(40)
     page.wait_for_function("document.getElementById('transcript').scrollTop > 0")
 
     page.evaluate(leave)
     expect(page.locator("#jump")).to_be_visible()
-    server.emit(_frame("body", _paragraphs(5), swap="beforeend"))
+    server.emit(frame("body", paragraphs(5), swap="beforeend"))
     expect(page.locator("[data-live] .reply > p")).to_have_count(45)
 
     expect(page.locator("#jump")).to_be_visible()
     assert not _is_at_end(page)
 
 
-def test_pressing_enter_twice_sends_once_and_keeps_what_is_typed_meanwhile(page, server):
-    held = []
-    page.route(f"**{SEND}", lambda route: held.append(route))  # noqa: PLW0108 (it takes no builtins)
-    box = _open(page, server)
-
-    box.fill("Hello")
-    with page.expect_request(f"**{SEND}"):
-        box.press("Enter")
-    box.press("Enter")
-    box.press_sequentially(" and then")
-    held[0].continue_()
-
-    expect(page.locator(".turn")).to_have_count(1)
-    expect(box).to_have_value("and then")
-    expect(box).to_be_focused()
-    assert [form["text"] for _, form in server.posts] == ["Hello"]
-
-
-@pytest.mark.parametrize("key", ["Shift+Enter", "Alt+Enter"])
-def test_enter_with_a_modifier_starts_a_line(page, server, key):
-    box = _open(page, server)
-
-    box.fill("One")
-    box.press(key)
-
-    assert server.posts == []
-
-
-def test_enter_that_ends_a_composition_does_not_send(page, server):
-    box = _open(page, server)
-    box.focus()
-    keyboard = page.context.new_cdp_session(page)
-
-    keyboard.send("Input.imeSetComposition", {"text": "にほん", "selectionStart": 3, "selectionEnd": 3})
-    keyboard.send(
-        "Input.dispatchKeyEvent", {"type": "rawKeyDown", "windowsVirtualKeyCode": 229, "key": "Enter"}
-    )
-
-    assert server.posts == []
-    expect(page.locator(".turn")).to_have_count(0)
-
-
-def test_empty_message_cannot_be_sent(page, server):
-    box = _open(page, server)
-    send = page.get_by_role("button", name="Send")
-
-    expect(send).to_be_disabled()
-    box.fill("   ")
-    box.press("Enter")
-    expect(send).to_be_disabled()
-    box.fill("Hello")
-    expect(send).to_be_enabled()
-
-    assert server.posts == []
-
-
-def test_refused_message_stays_in_the_box(page, server):
-    server.answers[SEND] = lambda _: (422, render("_error.html", message="This message is too long."))
-    box = _open(page, server)
-
-    box.fill("Too long")
-    box.press("Enter")
-
-    expect(page.locator("#composer-error")).to_contain_text("This message is too long.")
-    expect(box).to_have_value("Too long")
-
-
-def test_message_written_without_a_connection_survives_a_reload(page, server):
-    box = _open(page, server)
-    page.route(f"**{SEND}", lambda route: route.abort())
-
-    box.fill("Later")
-    box.press("Enter")
-    expect(page.locator("#composer-error")).to_contain_text("Your message is still here")
-    page.reload()
-
-    expect(box).to_have_value("Later")
-
-
-def test_lost_session_leads_to_the_sign_in_of_the_page_and_keeps_the_text(page, server):
-    server.answers[SEND] = lambda _: (302, "/stand-in/sign-in")
-    server.answers["/stand-in/sign-in"] = lambda _: (200, "<p>Sign in</p>")
-    box = _open(page, server)
-
-    box.fill("Hello")
-    with page.expect_navigation(url=f"**{CHAT}"):
-        box.press("Enter")
-
-    expect(box).to_have_value("Hello")
-    expect(page.locator("#turns")).to_be_empty()
-
-
 def test_escape_stops_the_reply_but_first_closes_an_open_menu(page, server):
-    _open(page, server, live_turn_view())
+    open_chat(page, server, live_turn_view())
     page.locator(".topbar .menu > summary").click()
 
     page.keyboard.press("Escape")
@@ -341,13 +170,13 @@ def test_escape_stops_the_reply_but_first_closes_an_open_menu(page, server):
 
 
 def _fetch_card(server):
-    server.emit(_frame("waiting", render("chat/_waiting.html#loader", turn_id=TURN_ID)))
+    server.emit(frame("waiting", render("chat/_waiting.html#loader", turn_id=TURN_ID)))
 
 
 def test_a_wait_is_announced_once_counts_down_and_gives_way_to_the_reply(page, server):
     server.answers[WAITING] = lambda _: (200, card_html(wait_view("model")))
     page.clock.install()
-    _open(page, server, live_turn_view())
+    open_chat(page, server, live_turn_view())
 
     _fetch_card(server)
     title = page.get_by_role("heading", name="Waiting for the model")
@@ -371,7 +200,7 @@ def test_a_card_that_could_not_be_fetched_is_fetched_again(page, server):
     server.answers[WAITING] = lambda _: (200, card_html(wait_view("stuck")))
     page.clock.install()
     page.route(f"**{WAITING}", lambda route: route.abort())
-    _open(page, server, live_turn_view())
+    open_chat(page, server, live_turn_view())
     with page.expect_request(f"**{WAITING}"):
         _fetch_card(server)
     page.unroute(f"**{WAITING}")
@@ -383,14 +212,14 @@ def test_a_card_that_could_not_be_fetched_is_fetched_again(page, server):
 
 def test_escape_stops_a_wait_for_the_model_but_never_answers_a_question(page, server):
     asks = live_turn_view(wait=wait_view("approval", open=[question()]))
-    _open(page, server, asks, live_turn_view(id=UUID(int=3), status="queued"))
+    open_chat(page, server, asks, live_turn_view(id=UUID(int=3), status="queued"))
     expect(page.locator("[data-waits]")).to_be_visible()
 
     page.keyboard.press("Escape")
     page.get_by_label("Why not").press("Escape")
     expect(page.get_by_role("button", name="Approve once")).to_be_visible()
     assert server.posts == []
-    _open(page, server, live_turn_view(wait=wait_view("model")))
+    open_chat(page, server, live_turn_view(wait=wait_view("model")))
     with page.expect_response(re.compile(STOP)):
         page.keyboard.press("Escape")
 
@@ -401,7 +230,7 @@ def test_a_question_is_answered_by_keyboard_and_a_refused_answer_says_why(page, 
     why = render("_error.html", title="Your answer was not taken", message="This was decided already.")
     alert = f'<hx-partial hx-target="#alert" hx-swap="innerHTML">{why}</hx-partial>'
     server.answers[DECIDE] = lambda _: (409, card_html() + alert)
-    _open(page, server, live_turn_view(wait=wait_view("approval", open=[question()])))
+    open_chat(page, server, live_turn_view(wait=wait_view("approval", open=[question()])))
 
     page.get_by_label("Why not").fill("Not today")
     page.keyboard.press("Tab")
@@ -423,7 +252,7 @@ def test_a_question_is_answered_by_keyboard_and_a_refused_answer_says_why(page, 
 
 
 def test_focus_on_a_button_of_a_turn_moves_to_the_turn_that_replaces_it_without_a_frame(page, server):
-    _open(page, server, live_turn_view())
+    open_chat(page, server, live_turn_view())
     page.get_by_role("button", name="Stop").focus()
 
     server.end()
@@ -439,7 +268,7 @@ def test_an_edit_opens_in_its_place_and_escape_leads_back_without_stopping_a_rep
     form = render("chat/edit.html#form", turn=asked, text="When do we launch?", back_url=CHAT)
     server.answers[edit] = lambda _: (200, form)
     other = live_turn_view(id=UUID(int=3))
-    _open(page, server, turn_view(), other)
+    open_chat(page, server, turn_view(), other)
 
     page.get_by_role("link", name="Edit").click()
     words = page.get_by_label("Your message")
@@ -458,7 +287,7 @@ def test_a_refused_edit_says_why_and_keeps_the_words(page, server):
     form = render("chat/edit.html#form", turn=asked, text="When do we launch?", back_url=CHAT)
     why = render("_error.html", message="Wait until the reply is finished.")
     server.answers[edit] = lambda fields: (409, why) if fields else (200, form)
-    _open(page, server, turn_view())
+    open_chat(page, server, turn_view())
 
     page.get_by_role("link", name="Edit").click()
     page.get_by_label("Your message").fill("When do we land?")
@@ -469,30 +298,13 @@ def test_a_refused_edit_says_why_and_keeps_the_words(page, server):
     assert [fields["text"] for _, fields in server.posts] == ["When do we land?"]
 
 
-def test_a_stale_tab_keeps_the_text_and_can_send_anyway(page, server):
-    moved_on = SimpleNamespace(details={"newer": 3})
-    html = render("chat/conversation.html#moved-on", conversation=CONVERSATION, moved_on=moved_on)
-    server.answers[SEND] = lambda fields: (200, _sent(fields["text"])) if "anyway" in fields else (409, html)
-    box = _open(page, server)
-
-    box.fill("Hello")
-    box.press("Enter")
-    expect(page.locator("#composer-error")).to_contain_text("This chat moved on (3 newer messages)")
-    expect(box).to_have_value("Hello")
-    page.get_by_role("button", name="Send anyway").click()
-
-    expect(page.locator(".turn")).to_have_count(1)
-    expect(box).to_have_value("")
-    assert [fields.get("anyway") for _, fields in server.posts] == [None, "yes"]
-
-
 def test_the_dialog_of_kept_words_leads_back_to_its_menu_and_closes_when_they_are_kept(page, server):
     keep = reverse("chat:keep", args=[TURN_ID])
     said = [("user", "What you said", "When do we launch?")]
     dialog = render("chat/keep.html#dialog", turn=SimpleNamespace(id=TURN_ID), said=said, limit_chars=9)
     kept = '<hx-partial hx-target="#kept" hx-swap="outerHTML"><div id="kept">1 line</div></hx-partial>'
     server.answers[keep] = lambda fields: (200, kept if fields else dialog)
-    _open(page, server, turn_view())
+    open_chat(page, server, turn_view())
     menu = page.locator(".turn .menu > summary")
 
     menu.click()
@@ -514,7 +326,7 @@ def test_leafing_through_versions_keeps_the_place_and_the_focus(page, server):
     first = Versions(position=1, count=2, previous_id=None, next_id=TURN_ID)
     older = turn_html(turn_view(id=UUID(int=7), versions=first, reply_html=mark_safe("<p>On 13 March.</p>")))
     server.answers[reverse("chat:show", args=[UUID(int=7)])] = lambda _: (200, older)
-    _open(page, server, turn_view(versions=second))
+    open_chat(page, server, turn_view(versions=second))
 
     page.get_by_role("button", name="Show the previous version").focus()
     page.keyboard.press("Enter")
@@ -527,7 +339,7 @@ def test_leafing_through_versions_keeps_the_place_and_the_focus(page, server):
 def test_phone_shows_the_sidebar_on_request_and_nothing_overflows(chromium, server):
     context = chromium.new_context(viewport={"width": 360, "height": 640}, has_touch=True, is_mobile=True)
     page = context.new_page()
-    _open(page, server, turn_view(user_text="Donaudampfschifffahrt" * 20, reply_html=_paragraphs(3)))
+    open_chat(page, server, turn_view(user_text="Donaudampfschifffahrt" * 20, reply_html=paragraphs(3)))
     sidebar = page.locator("#sidebar")
 
     assert page.evaluate("document.documentElement.scrollWidth") == 360

@@ -120,7 +120,7 @@ def test_composer_of_an_open_chat_works_with_and_without_htmx():
     html = composer_html()
 
     url = reverse("chat:send", args=[CONVERSATION.id])
-    assert f'method="post"\n        action="{url}"' in html
+    assert f'method="post"\n      action="{url}"' in html
     assert f'hx-post="{url}"' in html
     assert 'name="idempotency_key" value="key-2"' in html
 
@@ -164,7 +164,7 @@ def test_a_reply_that_was_written_without_memory_says_so():
 
 
 def test_tool_under_a_reply_leads_to_its_run():
-    tool = ToolUsed(name="recall", status="ok", url="/memory/runs/1/")
+    tool = ToolUsed(name="recall", status="", url="/memory/runs/1/")
 
     assert 'href="/memory/runs/1/"' in turn_html(turn_view(tools=[tool]))
 

@@ -7,7 +7,9 @@ import pytest
 from django.urls import reverse
 from playwright.sync_api import expect
 
-from memoryapp.inspector.runs.run_presentation import RunHead, RunPage, StepRow, StepText
+from memoryapp.inspector.runs.run_heads import RunHead
+from memoryapp.inspector.runs.run_presentation import RunPage
+from memoryapp.inspector.runs.step_presentation import StepRow, StepText
 from tests.ui.pages import render
 from tests.ui.stand_in import StandIn
 

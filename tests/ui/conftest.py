@@ -1,0 +1,3 @@
+from tests.ui.open_chat import page, server
+
+__all__ = ["page", "server"]
