@@ -20,9 +20,12 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --genera
 # Each has servers of its own. Most tests wait for something more than they compute.
 TEST_PROCESSES ?= 2
 
+# Of these the suite takes a sample.
+FAULTS := tests/chat/test_killed_anywhere.py tests/chat/test_killed_processes.py tests/transcript/test_compaction_races.py
+
 OUR_CODE := memoryapp chat tests manage.py
 
-.PHONY: help install install-dev up test check lint fmt demo-data screenshots lock browser
+.PHONY: help install install-dev up test faults check lint fmt demo-data screenshots messages lock browser
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,6 +37,9 @@ up: install ## start everything and print a sign-in link; ARGS="--port 9000"
 
 test: install-dev browser ## the test suite; ARGS="tests/embedded -k restart"
 	@$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist loadfile $(ARGS)
+
+faults: install-dev ## the suite's kills and races in full: workers killed at every point
+	@$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --all-faults $(FAULTS) $(ARGS)
 
 check: lint test ## all that CI checks
 
@@ -58,6 +64,9 @@ demo-data: install ## fill the running installation with an example to look at
 
 screenshots: install-dev browser ## take the pictures of the documentation anew
 	@$(BIN)/python -m tests.screenshots $(ARGS)
+
+messages: install-dev ## gather the texts of the pages for translation, and compile the translations
+	@$(BIN)/python -m tests.catalogue
 
 lock: install ## make requirements*.txt from requirements*.in
 	$(BIN)/python $(PIP_WHEEL)/pip install --quiet --disable-pip-version-check uv==0.13.9
