@@ -68,7 +68,7 @@ WRITES |= {"keys", "redaction", "deletions", "retention"}
 WRITES |= {"forgettings", "refusals", "lifetimes", "backdating"}
 WRITES |= {"switches"}
 WRITES |= {"unsettling", "quotes"}
-WRITES |= {"kind_changes", "kind_effects"}
+WRITES |= {"kind_changes", "changed_kinds"}
 # Of the scratchpad: what its person does to a pad, and to the records.
 WRITES |= {"edits", "records"}
 OWN_FILES = {
@@ -77,12 +77,15 @@ OWN_FILES = {
     "tallies",
     "checkups",
     "ending",
+    "filters",
+    "kind_effects",
     "neighbours",
     "reconciling",
     "restoring",
     "history",
     "listing",
     "queries",
+    "queue",
     "search",
     "timeline",
     "figures",

@@ -34,55 +34,64 @@ def test_alice_reaches_each_of_her_rows(api, alice, route):
     assert response.status_code in {200, 201, 202, 204, 409}
 
 
-@pytest.mark.parametrize("route", ROUTES_OF_ROWS, ids=str)
-def test_bob_gets_404_for_every_row_of_alice_and_changes_none(bobs_api, alice, route):
+def test_bob_gets_404_for_every_row_of_alice_and_changes_none(bobs_api, alice, subtests):
     ids = asdict(everything_of(alice))
     before = rows_of(alice)
 
-    response = send(bobs_api, route.method, route.path.format(**ids), route.body_for(ids), If_Match='"2"')
+    for route in ROUTES_OF_ROWS:
+        with subtests.test(str(route)):
+            response = send(
+                bobs_api, route.method, route.path.format(**ids), route.body_for(ids), If_Match='"2"'
+            )
 
-    problem = assert_problem(response, 404, "not_found")
-    assert CONTENT not in str(problem)
-    assert rows_of(alice) == before
+            problem = assert_problem(response, 404, "not_found")
+            assert CONTENT not in str(problem)
+            assert rows_of(alice) == before
 
 
-@pytest.mark.parametrize("path", sorted({route.path for route in ROUTES_OF_ROWS}))
-def test_no_other_method_reaches_a_row_of_alice(bobs_api, alice, path):
-    known = {route.method for route in ROUTES if route.path == path}
-    address = path.format(**asdict(everything_of(alice)))
+def test_no_other_method_reaches_a_row_of_alice(bobs_api, alice, subtests):
+    ids = asdict(everything_of(alice))
     before = rows_of(alice)
 
-    for method in set(METHODS) - known:
-        assert_problem(send(bobs_api, method, address, {}), 405)
+    for path in sorted({route.path for route in ROUTES_OF_ROWS}):
+        known = {route.method for route in ROUTES if route.path == path}
+        with subtests.test(path):
+            for method in set(METHODS) - known:
+                assert_problem(send(bobs_api, method, path.format(**ids), {}), 405)
 
-    assert rows_of(alice) == before
+            assert rows_of(alice) == before
 
 
-@pytest.mark.parametrize("route", ROUTES_OF_ROWS, ids=str)
-def test_bob_in_the_browser_gets_404_too(bob, alice, route):
+def test_bob_in_the_browser_gets_404_too(bob, alice, subtests):
     browser = Client()
     browser.force_login(bob)
     ids = asdict(everything_of(alice))
     before = rows_of(alice)
 
-    answer = send(browser, route.method, route.path.format(**ids), route.body_for(ids), If_Match='"2"')
+    for route in ROUTES_OF_ROWS:
+        with subtests.test(str(route)):
+            answer = send(
+                browser, route.method, route.path.format(**ids), route.body_for(ids), If_Match='"2"'
+            )
 
-    assert_problem(answer, 404)
+            assert_problem(answer, 404)
+            assert rows_of(alice) == before
 
-    assert rows_of(alice) == before
 
-
-@pytest.mark.parametrize("route", ROUTES_OF_ROWS, ids=str)
-def test_an_unknown_id_and_a_foreign_one_are_answered_alike(bobs_api, alice, route):
+def test_an_unknown_id_and_a_foreign_one_are_answered_alike(bobs_api, alice, subtests):
     foreign = asdict(everything_of(alice))
     unknown = {name: uuid4() for name in foreign}
 
-    answers = [
-        send(bobs_api, route.method, route.path.format(**ids), route.body_for(ids), If_Match='"2"').content
-        for ids in (foreign, unknown)
-    ]
+    for route in ROUTES_OF_ROWS:
+        with subtests.test(str(route)):
+            answers = [
+                send(
+                    bobs_api, route.method, route.path.format(**ids), route.body_for(ids), If_Match='"2"'
+                ).content
+                for ids in (foreign, unknown)
+            ]
 
-    assert answers[0] == answers[1]
+            assert answers[0] == answers[1]
 
 
 @pytest.mark.parametrize(

@@ -35,22 +35,24 @@ def send_bytes(api, route, ids, body):
     return api.generic(route.method, path, body, content_type="application/json", headers={"If-Match": '"1"'})
 
 
-@pytest.mark.parametrize("route", WITH_BODY, ids=str)
 @pytest.mark.parametrize("body", UNREADABLE.values(), ids=UNREADABLE.keys())
-def test_a_body_that_cannot_be_read_is_400(api, alice, ids, route, body):
+def test_a_body_that_cannot_be_read_is_400(api, alice, ids, body, subtests):
     before = rows_of(alice)
 
-    assert_problem(send_bytes(api, route, ids, body), 400, "malformed_request")
+    for route in WITH_BODY:
+        with subtests.test(str(route)):
+            assert_problem(send_bytes(api, route, ids, body), 400, "malformed_request")
 
     assert rows_of(alice) == before
 
 
-@pytest.mark.parametrize("route", WITH_BODY, ids=str)
 @pytest.mark.parametrize("body", [[], 5, "text", None, True], ids=repr)
-def test_a_body_that_is_no_object_is_422(api, alice, ids, route, body):
+def test_a_body_that_is_no_object_is_422(api, alice, ids, body, subtests):
     before = rows_of(alice)
 
-    assert_problem(send_bytes(api, route, ids, json.dumps(body).encode()), 422)
+    for route in WITH_BODY:
+        with subtests.test(str(route)):
+            assert_problem(send_bytes(api, route, ids, json.dumps(body).encode()), 422)
 
     assert rows_of(alice) == before
 
@@ -63,14 +65,15 @@ NOT_TEXT = {
 }
 
 
-@pytest.mark.parametrize("route", WITH_BODY, ids=str)
 @pytest.mark.parametrize("value", NOT_TEXT.values(), ids=NOT_TEXT.keys())
-def test_what_is_not_text_is_refused_in_every_field(api, alice, ids, route, value):
+def test_what_is_not_text_is_refused_in_every_field(api, alice, ids, value, subtests):
     before = rows_of(alice)
     fields = ("text", "title", "statement", "query", "key", "kind", "value", "unknown")
     body = b"{" + b",".join(b'"%s": %s' % (field.encode(), value) for field in fields) + b"}"
 
-    assert_problem(send_bytes(api, route, ids, body), 422, "malformed_text")
+    for route in WITH_BODY:
+        with subtests.test(str(route)):
+            assert_problem(send_bytes(api, route, ids, body), 422, "malformed_text")
 
     assert rows_of(alice) == before
 
@@ -119,14 +122,16 @@ def test_a_wrong_type_is_refused_and_the_field_is_named(api, path, body):
     assert not any(field["where"].startswith("body.") for field in problem["fields"])
 
 
-@pytest.mark.parametrize("route", WITH_BODY, ids=str)
-def test_a_field_that_there_is_not_is_refused_by_name(api, alice, ids, route):
+def test_a_field_that_there_is_not_is_refused_by_name(api, alice, ids, subtests):
     before = rows_of(alice)
-    body = {**BODIES[route.name], "is_temporary": True}
 
-    problem = assert_problem(send_bytes(api, route, ids, json.dumps(body).encode()), 422, "invalid_input")
+    for route in WITH_BODY:
+        body = json.dumps({**BODIES[route.name], "is_temporary": True}).encode()
+        with subtests.test(str(route)):
+            problem = assert_problem(send_bytes(api, route, ids, body), 422, "invalid_input")
 
-    assert [field["where"] for field in problem["fields"]] == ["is_temporary"]
+            assert [field["where"] for field in problem["fields"]] == ["is_temporary"]
+
     assert rows_of(alice) == before
 
 
