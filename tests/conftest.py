@@ -1,17 +1,38 @@
 """Fixtures for the whole suite; the servers behind it are started by ``tests/servers.py``."""
 
+import gc
 from collections.abc import Generator
 from math import inf
 
 import pytest
 from django.db import connection
-from pytest_django.plugin import blocking_manager_key
+from pytest_django.plugin import DjangoDbBlocker
 
 from memoryapp.tuning import queries as tuning
 from tests.chromium import chromium
+from tests.emptying import keep_what_migrations_wrote
 from tests.personas import alice, bob, carol
 
 __all__ = ["alice", "bob", "carol", "chromium"]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--all-faults",
+        action="store_true",
+        help="kill at every point and race more often, as `make faults` does",
+    )
+
+
+def pytest_collection_finish() -> None:
+    """Ten thousand tests live until the end: the search for garbage need not go through them each time."""
+    gc.freeze()
+
+
+@pytest.fixture(scope="session")
+def has_all_faults(request: pytest.FixtureRequest) -> bool:
+    """Whether every case is wanted where the suite makes do with one of each kind."""
+    return bool(request.config.getoption("--all-faults"))
 
 
 @pytest.fixture(autouse=True)
@@ -22,12 +43,8 @@ def _nothing_is_set_at_run_time() -> Generator[None, None, None]:
     tuning.forget_known()
 
 
-@pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, None, None]:
-    """A test that commits empties the tables at its end. What migrations put there is put back for the next one."""
-    yield
-    mark = item.get_closest_marker("django_db")
-    if nextitem and mark and mark.kwargs.get("transaction"):
-        with item.config.stash[blocking_manager_key].unblock():
-            connection.creation.deserialize_db_from_string(connection._test_serialized_contents)
-            connection.close()
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> None:
+    with django_db_blocker.unblock():
+        keep_what_migrations_wrote()
+        connection.close()

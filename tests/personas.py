@@ -1,7 +1,7 @@
 """The people of the tests: alice owns, bob must never see alice's rows, carol is staff.
 
 The anonymous visitor is pytest-django's ``client``. A test that commits (``transaction=True``) also asks for
-``serialized_rollback=True``, or the flush after it takes the kinds away that the migrations wrote.
+``serialized_rollback=True``, or Django looks after permissions and content types again at its end.
 """
 
 import pytest
@@ -13,6 +13,13 @@ from memoryapp.accounts.models import User
 def person(name: str, **fields: object) -> User:
     """A new account that can sign in with the password ``<name>-password``."""
     return User.objects.create_user(name, password=f"{name}-password", **fields)
+
+
+def signed_in(user: User) -> Client:
+    """A browser of their own."""
+    browser = Client()
+    browser.force_login(user)
+    return browser
 
 
 @pytest.fixture

@@ -6,10 +6,13 @@ workers too) has its own pair in a short-lived directory; no server is left behi
 
 import os
 import shutil
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -29,6 +32,8 @@ _OUR_VARIABLES = (
 )
 _PREFIX = "strata-test-"
 _STALE_AFTER_S = 3600
+_PROJECT = Path(__file__).resolve().parent.parent
+_until_the_end = ExitStack()
 
 
 def hermetic_environment() -> dict[str, str]:
@@ -54,6 +59,33 @@ def throw_away_servers() -> Iterator[Servers]:
         yield servers
 
 
+@contextmanager
+def migrated_directory() -> Iterator[Path]:
+    """A data directory as ``up`` leaves it before the first account: it starts in half the time of a fresh one."""
+    with throw_away_directory() as directory:
+        copy(migrated(), directory)
+        yield directory
+
+
+def copy(data_dir: Path, empty_dir: Path) -> None:
+    """With its owners, unlike shutil."""
+    subprocess.run(["cp", "--archive", f"{data_dir}/.", empty_dir], check=True)
+
+
+@cache
+def migrated() -> Path:
+    """For copies: nobody starts this one."""
+    directory = _until_the_end.enter_context(throw_away_directory())
+    with Servers(directory, is_durable=False) as servers:
+        environment = hermetic_environment() | {
+            "DATABASE_URL": servers.database_url,
+            "REDIS_URL": servers.redis_url,
+        }
+        command = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
+        subprocess.run(command, check=True, cwd=_PROJECT, env=environment)
+    return directory
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None, None, None]:
     """Before pytest-django's hook of this name, which reads the settings."""
@@ -62,9 +94,8 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
     os.environ.update(environment)
     if not early_config.known_args_namespace.help and not early_config.known_args_namespace.collectonly:
         _remove_stale_directories()
-        until_the_end = ExitStack()
-        early_config.add_cleanup(until_the_end.close)
-        servers = until_the_end.enter_context(throw_away_servers())
+        early_config.add_cleanup(_until_the_end.close)
+        servers = _until_the_end.enter_context(throw_away_servers())
         os.environ["DATABASE_URL"] = servers.database_url
         os.environ["REDIS_URL"] = servers.redis_url
     yield

@@ -5,3 +5,4 @@ from memoryapp.settings.dev import *
 SECRET_KEY = "tests-only-" + "x" * 50
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # speed; nothing is protected by it here
 ALLOWED_HOSTS = ["*"]
+WHITENOISE_AUTOREFRESH = True  # each test's client makes the middleware anew: no walk over all files for it

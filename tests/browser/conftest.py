@@ -1,18 +1,32 @@
-"""A whole installation, as a person starts it, and a Chromium that signs in to it by the printed link."""
+"""A whole installation, as a person starts it, and a Chromium that is signed in to it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from http.cookiejar import CookieJar
+from urllib.request import HTTPCookieProcessor, build_opener
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect
 
+from tests.chromium import launched
 from tests.modelserver import ModelServer
-from tests.servers import throw_away_directory
+from tests.servers import migrated_directory
 from tests.stack import running
 
 expect.set_options(timeout=20_000)  # a first reply waits for models to load, on a busy machine
 
 PROVIDER_KEY = "sk-test-key"
+SIZES = {"desktop": (1280, 800), "phone": (390, 844)}
+# Both who answer and both sizes, but not each with each: neither changes what the other shows.
+WITH_BOTH = [
+    pytest.mark.usefixtures("context"),
+    pytest.mark.parametrize(
+        ("installation", "context"),
+        [("built-in responder", "desktop"), ("Messages API", "phone")],
+        indirect=True,
+        scope="module",
+    ),
+]
 NOTE_VIOLATIONS = """
 window.violations = [];
 document.addEventListener("securitypolicyviolation", (event) => violations.push(event.violatedDirective));
@@ -28,22 +42,36 @@ class Installation:
     storage_state: dict = field(default_factory=dict)
 
 
-@pytest.fixture(scope="module", params=["built-in responder", "Messages API"])
-def installation(request, chromium: Browser) -> Iterator[Installation]:
-    """Signed in once, by the link that ``up`` printed."""
-    if request.param == "built-in responder":
-        with throw_away_directory() as directory, running(directory) as up:
-            yield signed_in(chromium, up.url, up.wait_until_ready(), None)
-        return
-    with ModelServer(api_key=PROVIDER_KEY, persona="memory") as provider, throw_away_directory() as directory:
+@pytest.fixture(scope="package")
+def chromium() -> Iterator[Browser]:
+    """One for all: nothing here asks Django for its database."""
+    with launched() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="package")
+def offline() -> Iterator[Installation]:
+    with migrated_directory() as directory, running(directory) as up:
+        yield signed_in(up.url, up.wait_until_ready())
+
+
+@pytest.fixture(scope="package")
+def online() -> Iterator[Installation]:
+    with ModelServer(api_key=PROVIDER_KEY, persona="memory") as provider, migrated_directory() as directory:
         keys = {"ANTHROPIC_API_KEY": PROVIDER_KEY, "ANTHROPIC_BASE_URL": provider.url}
         with running(directory, **keys) as up:
-            yield signed_in(chromium, up.url, up.wait_until_ready(), provider)
+            yield signed_in(up.url, up.wait_until_ready(), provider)
 
 
-@pytest.fixture(params=[(1280, 800), (390, 844)], ids=["desktop", "phone"])
+@pytest.fixture(scope="module", params=["built-in responder", "Messages API"])
+def installation(request) -> Installation:
+    """Several modules use it: what they say and find is their own."""
+    return request.getfixturevalue("offline" if request.param == "built-in responder" else "online")
+
+
+@pytest.fixture(params=list(SIZES))
 def context(request, chromium: Browser, installation: Installation) -> Iterator[BrowserContext]:
-    width, height = request.param
+    width, height = SIZES[request.param]
     context = chromium.new_context(
         viewport={"width": width, "height": height},
         base_url=installation.url,
@@ -82,11 +110,13 @@ def _is_foreign(url: str, installation: Installation) -> bool:
     return not url.startswith((installation.url, "data:"))
 
 
-def signed_in(chromium: Browser, url: str, link: str, provider: ModelServer | None) -> Installation:
-    context = chromium.new_context(base_url=url)
-    page = context.new_page()
-    page.goto(link)
-    assert page.title() == "New chat · Strata"
-    state = context.storage_state()
-    context.close()
-    return Installation(url=url, provider=provider, storage_state=state)
+def signed_in(url: str, link: str, provider: ModelServer | None = None) -> Installation:
+    """By the link that ``up`` printed, which works once."""
+    jar = CookieJar()
+    with build_opener(HTTPCookieProcessor(jar)).open(url + link) as page:
+        assert "<title>New chat · Strata</title>" in page.read().decode()
+    cookies = [
+        {"name": cookie.name, "value": cookie.value, "domain": cookie.domain, "path": cookie.path}
+        for cookie in jar
+    ]
+    return Installation(url=url, provider=provider, storage_state={"cookies": cookies, "origins": []})

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page
 from tests.browser.conftest import Installation, signed_in
 from tests.browser.visiting import pages
 from tests.screenshots import fill
-from tests.servers import throw_away_directory
+from tests.servers import migrated_directory
 from tests.stack import running
 
 pytestmark = [pytest.mark.browser, pytest.mark.stack]
@@ -25,12 +25,12 @@ ENTRANCES = ("/accounts/login/", "/accounts/signup/")
 
 
 @pytest.fixture(scope="module")
-def installation(chromium: Browser) -> Iterator[Installation]:
+def installation() -> Iterator[Installation]:
     """With the example data: a page without rows shows little."""
-    with throw_away_directory() as directory, running(directory) as up:
+    with migrated_directory() as directory, running(directory) as up:
         link = up.wait_until_ready()
         fill(directory)
-        yield signed_in(chromium, up.url, link, None)
+        yield signed_in(up.url, link)
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from tests.browser.chatting import new_chat, wait_for_reply
 from tests.browser.conftest import PROVIDER_KEY, Installation, signed_in
 from tests.browser.example_tool import install_example
 from tests.modelserver import ModelServer, calls, reply
-from tests.servers import throw_away_directory
+from tests.servers import migrated_directory
 from tests.stack import running
 
 pytestmark = [pytest.mark.browser, pytest.mark.stack]
@@ -26,11 +26,11 @@ def notebook(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def installation(chromium: Browser, notebook: Path, tmp_path_factory) -> Iterator[Installation]:
+def installation(notebook: Path, tmp_path_factory) -> Iterator[Installation]:
     """With the example tool installed. Silent streams reconnect every two seconds, as in a wait of hours."""
     packages = tmp_path_factory.mktemp("packages")
     install_example(packages)
-    with ModelServer(api_key=PROVIDER_KEY, persona="memory") as provider, throw_away_directory() as directory:
+    with ModelServer(api_key=PROVIDER_KEY, persona="memory") as provider, migrated_directory() as directory:
         environment = {
             "ANTHROPIC_API_KEY": PROVIDER_KEY,
             "ANTHROPIC_BASE_URL": provider.url,
@@ -39,7 +39,7 @@ def installation(chromium: Browser, notebook: Path, tmp_path_factory) -> Iterato
             "STRATA_STREAM_HEARTBEAT_S": "1",
         }
         with running(directory, **environment) as up:
-            yield signed_in(chromium, up.url, up.wait_until_ready(), provider)
+            yield signed_in(up.url, up.wait_until_ready(), provider)
 
 
 @pytest.fixture(autouse=True)

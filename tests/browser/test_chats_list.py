@@ -7,6 +7,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.browser.chatting import new_chat, wait_for_reply
 from tests.browser.conftest import Installation
+from tests.browser.programs import Program
 
 pytestmark = [
     pytest.mark.browser,
@@ -20,19 +21,12 @@ NAMES = [f"Errand {number}" for number in range(1, 7)]
 
 @pytest.fixture
 def errands(context: BrowserContext, installation: Installation) -> Iterator[list[str]]:
-    """Six chats, the last one the newest, made with the session that the browser has."""
-    token = context.new_page()
-    token.goto("/")
-    secret = token.evaluate("document.body.getAttribute('hx-headers:inherited')")
-    token.close()
-    headers = {"X-CSRFToken": secret.split('"')[3], "Referer": installation.url}
-    made = [
-        context.request.post("/api/v1/conversations", data={"title": name}, headers=headers).json()["id"]
-        for name in NAMES
-    ]
+    """Six chats, the last one the newest."""
+    program = Program.in_session_of(context, installation.url)
+    made = [program.chat(name) for name in NAMES]
     yield NAMES
     for id_ in made:
-        context.request.delete(f"/api/v1/conversations/{id_}", headers=headers)
+        program.delete_chat(id_)
 
 
 def shown(page: Page) -> list[str]:
@@ -112,7 +106,7 @@ def test_back_from_a_chat_the_ticks_and_their_count_agree(page: Page, errands: l
 
     ticked = page.locator('input[name="id"]:checked').count()
     words = f"Archive {ticked} chats" if ticked else "Archive selected"
-    expect(page.locator('[data-bulk="Archive"]')).to_have_text(words)
+    expect(page.locator('[data-bulk="archive"]')).to_have_text(words)
 
 
 def test_nothing_runs_over_the_edge_or_is_lost_on_paper(page: Page, errands: list[str]):

@@ -6,10 +6,10 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.chatting import new_chat, reply_of, say, wait_for_reply
-from tests.browser.conftest import Installation
+from tests.browser.conftest import WITH_BOTH, Installation
 from tests.modelserver import reply
 
-pytestmark = [pytest.mark.browser, pytest.mark.stack]
+pytestmark = [pytest.mark.browser, pytest.mark.stack, *WITH_BOTH]
 
 LONG = "count to 150"
 

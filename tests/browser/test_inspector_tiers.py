@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from tests.browser.chatting import new_chat, wait_for_reply
 from tests.browser.conftest import PROVIDER_KEY, Installation, signed_in
@@ -16,7 +16,7 @@ from tests.browser.example_tool import install_example
 from tests.browser.programs import Program
 from tests.modelserver import ModelServer, calls, reply
 from tests.screenshots import fill
-from tests.servers import throw_away_directory
+from tests.servers import migrated_directory
 from tests.stack import running
 
 pytestmark = [pytest.mark.browser, pytest.mark.stack]
@@ -26,11 +26,11 @@ NUMBERS = itertools.count(1)
 
 
 @pytest.fixture(scope="module")
-def installation(chromium: Browser, tmp_path_factory) -> Iterator[Installation]:
+def installation(tmp_path_factory) -> Iterator[Installation]:
     """With the example data, and a tool that asks before it runs."""
     packages = tmp_path_factory.mktemp("packages")
     install_example(packages)
-    with ModelServer(api_key=PROVIDER_KEY, persona="memory") as provider, throw_away_directory() as directory:
+    with ModelServer(api_key=PROVIDER_KEY, persona="memory") as provider, migrated_directory() as directory:
         environment = {
             "ANTHROPIC_API_KEY": PROVIDER_KEY,
             "ANTHROPIC_BASE_URL": provider.url,
@@ -40,12 +40,12 @@ def installation(chromium: Browser, tmp_path_factory) -> Iterator[Installation]:
         with running(directory, **environment) as up:
             link = up.wait_until_ready()
             fill(directory)
-            yield signed_in(chromium, up.url, link, provider)
+            yield signed_in(up.url, link, provider)
 
 
 @pytest.fixture
 def program(context: BrowserContext, installation: Installation) -> Program:
-    return Program.of(context, origin=installation.url)
+    return Program.in_session_of(context, installation.url)
 
 
 @pytest.fixture
@@ -99,6 +99,26 @@ def test_a_conversation_is_found_by_what_was_said_and_by_what_came_of_it(
     page.goto("/memory/conversations/?show=summarised")
     expect(rows).to_contain_text(["The Heron exhibition"])
     assert re.search("show=summarised", page.url)
+
+
+def test_conversations_are_narrowed_to_the_days_of_their_last_message(
+    page: Page, program: Program, mark: str
+):
+    program.chat(f"Today {mark}", "Only a word.")
+    after_today = datetime.now(UTC).date() + timedelta(days=2)  # wherever the page thinks its reader is
+    page.goto(f"/memory/conversations/?q={mark}")
+    rows = page.locator(".said-row")
+    expect(rows).to_have_count(1)
+
+    page.get_by_label("From this day").fill(after_today.isoformat())
+    page.get_by_role("button", name="Show", exact=True).click()
+
+    expect(page.get_by_text("No conversation matches")).to_be_visible()
+    expect(page.get_by_label("From this day")).to_have_value(after_today.isoformat())
+    page.get_by_label("From this day").fill("")
+    page.get_by_label("Until this day").fill(after_today.isoformat())
+    page.get_by_role("button", name="Show", exact=True).click()
+    expect(rows).to_have_count(1)
 
 
 def test_a_conversation_shows_where_it_was_summarised(page: Page):

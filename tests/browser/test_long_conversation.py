@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import pytest
-from playwright.sync_api import APIRequestContext, Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.chatting import new_chat, reply_of, say, wait_for_reply
 from tests.browser.conftest import PROVIDER_KEY, Installation, signed_in
+from tests.browser.programs import Program
 from tests.modelserver import ModelServer
-from tests.servers import throw_away_directory
+from tests.servers import migrated_directory
 from tests.stack import running
 
 pytestmark = [pytest.mark.browser, pytest.mark.stack]
@@ -57,22 +58,6 @@ PLACES = [
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
-    """What talks to the REST API with a token."""
-
-    requests: APIRequestContext
-    headers: dict[str, str]
-
-    def say(self, conversation_id: str, text: str) -> None:
-        """Returns when the reply has ended."""
-        turns = f"/api/v1/conversations/{conversation_id}/turns"
-        accepted = self.requests.post(turns, data={"text": text}, headers=self.headers)
-        assert accepted.status == 202
-        ended = self.requests.get(accepted.json()["events_url"], headers=self.headers)
-        assert '"completed"' in ended.text()
-
-
-@dataclass(frozen=True, slots=True)
 class LongChat:
     """``told``: the numbers of its errands so far."""
 
@@ -92,11 +77,11 @@ class LongChat:
 
 
 @pytest.fixture(scope="module")
-def installation(chromium: Browser) -> Iterator[Installation]:
+def installation() -> Iterator[Installation]:
     window = {"window_tokens": WINDOW_TOKENS, "max_output_tokens": 1_024}
     with (
         ModelServer(api_key=PROVIDER_KEY, persona="minutes") as provider,
-        throw_away_directory() as directory,
+        migrated_directory() as directory,
     ):
         settings = {
             "ANTHROPIC_API_KEY": PROVIDER_KEY,
@@ -106,7 +91,7 @@ def installation(chromium: Browser) -> Iterator[Installation]:
             "STRATA_MODEL_SETTINGS": json.dumps({f"tiny-{WINDOW_TOKENS // 1_000}k": window}),
         }
         with running(directory, **settings) as up:
-            yield signed_in(chromium, up.url, up.wait_until_ready(), provider)
+            yield signed_in(up.url, up.wait_until_ready(), provider)
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +102,7 @@ def long_chat(chromium: Browser, installation: Installation) -> Iterator[LongCha
     page.get_by_label("Name of the program").fill("Errands")
     page.get_by_role("button", name="Create token").click()
     token = page.locator("#new-token").inner_text()
-    program = Program(context.request, headers={"Authorization": f"Bearer {token}"})
+    program = Program.with_token(installation.url, token)
     wait_for_reply(page, new_chat(page, errand(1)))
     for number in range(2, TYPED + 1):
         wait_for_reply(page, say(page, errand(number)))
@@ -241,6 +226,7 @@ def test_a_summary_is_made_anew_while_the_page_waits(page: Page, long_chat: Long
     expect(page.locator(".made")).to_contain_text("You asked for it")
 
 
+@pytest.mark.parametrize("context", ["phone"], indirect=True)  # many turns for what the size does not change
 def test_a_line_that_was_left_out_is_kept_word_for_word_through_the_next_compaction(
     page: Page, long_chat: LongChat, installation: Installation
 ):

@@ -4,12 +4,13 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Locator, Page, Response, expect
+from playwright.sync_api import BrowserContext, Locator, Page, Response, expect
 
 from tests.browser.chatting import new_chat, say, wait_for_reply
-from tests.browser.conftest import Installation
+from tests.browser.conftest import WITH_BOTH, Installation
+from tests.browser.programs import Program
 
-pytestmark = [pytest.mark.browser, pytest.mark.stack]
+pytestmark = [pytest.mark.browser, pytest.mark.stack, *WITH_BOTH]
 
 LIVES_FOR = re.compile(r"kept until you forget it|expires \d+ \w+ 20\d\d")
 
@@ -44,17 +45,13 @@ def fits(page: Page) -> bool:
     return page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
 
 
-def forget_all(page: Page) -> None:
-    """Each test begins with an empty memory, in an installation that it shares with others."""
-    page.goto("/memory/facts/?status=all")
-    while page.locator(".rows .fact").count():
-        page.locator(".rows .fact").first.click()
-        page.get_by_role("button", name="Forget this fact").click()
-        page.goto("/memory/facts/?status=all")
+@pytest.fixture(autouse=True)
+def _nothing_is_known(context: BrowserContext, installation: Installation) -> None:
+    """The installation is shared with others."""
+    Program.in_session_of(context, installation.url).forget_all()
 
 
 def test_what_is_said_contradicted_and_asked_for_in_other_words_is_shown_at_each_step(page: Page):
-    forget_all(page)
     turn = told(page, "I live in Lisbon.")
     learned = chip(turn, "I live in Lisbon")
     expect(learned).to_contain_text("Remembered:")
@@ -94,7 +91,6 @@ def test_what_is_said_contradicted_and_asked_for_in_other_words_is_shown_at_each
 
 
 def test_undo_takes_an_update_back_where_it_stands_and_after_a_reload(page: Page):
-    forget_all(page)
     told(page, "I live in Lisbon.")
     turn = say(page, "I live in Porto.")
     wait_for_reply(page, turn)
@@ -113,7 +109,6 @@ def test_undo_takes_an_update_back_where_it_stands_and_after_a_reload(page: Page
 
 
 def test_a_memory_is_said_to_be_irrelevant_and_forgotten_from_the_receipt_by_keyboard(page: Page):
-    forget_all(page)
     told(page, "I only drink green tea, never coffee.")
     turn = told(page, "What do I usually drink?")
     turn.locator(".receipt > summary").focus()
@@ -135,7 +130,6 @@ def test_a_memory_is_said_to_be_irrelevant_and_forgotten_from_the_receipt_by_key
 def test_without_scripts_a_chip_is_undone_and_a_receipt_is_read(
     chromium, installation: Installation, page: Page
 ):
-    forget_all(page)
     told(page, "I only drink green tea, never coffee.")
     learned_at = page.url
     told(page, "What do I usually drink?")

@@ -13,7 +13,7 @@ from tests.browser.chatting import new_chat, wait_for_reply
 from tests.browser.conftest import PROVIDER_KEY, Installation, signed_in
 from tests.modelserver import ModelServer, fails
 from tests.screenshots import fill
-from tests.servers import throw_away_directory
+from tests.servers import migrated_directory
 from tests.stack import running
 
 pytestmark = [pytest.mark.browser, pytest.mark.stack]
@@ -24,9 +24,9 @@ PASSWORD = "a long enough sentence"
 
 
 @pytest.fixture(scope="module")
-def installation(chromium: Browser) -> Iterator[Installation]:
+def installation() -> Iterator[Installation]:
     """With the example data; what is said is read by the model at once, and whoever wants to may sign up."""
-    with ModelServer(api_key=PROVIDER_KEY, persona="memory") as provider, throw_away_directory() as directory:
+    with ModelServer(api_key=PROVIDER_KEY, persona="memory") as provider, migrated_directory() as directory:
         environment = {
             "ANTHROPIC_API_KEY": PROVIDER_KEY,
             "ANTHROPIC_BASE_URL": provider.url,
@@ -38,7 +38,7 @@ def installation(chromium: Browser) -> Iterator[Installation]:
         with running(directory, **environment) as up:
             link = up.wait_until_ready()
             fill(directory)
-            yield signed_in(chromium, up.url, link, provider)
+            yield signed_in(up.url, link, provider)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from memoryapp.embedded.data_directory import DataDirectory
-from tests.servers import hermetic_environment, throw_away_directory
+from tests.servers import hermetic_environment, migrated_directory
 from tests.stack import running
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
@@ -37,7 +37,7 @@ def outputs() -> Iterator[list[str]]:
         pytest.skip("the README's examples use curl")
     blocks = BLOCK.findall(section("Use it from a program")) + BLOCK.findall(API_GUIDE)
     script = "set -euo pipefail\n" + f"\necho '{BETWEEN}'\n".join(blocks)
-    with throw_away_directory() as directory, running(directory) as up:
+    with migrated_directory() as directory, running(directory) as up:
         up.wait_until_ready()
         servers = DataDirectory(directory).running()
         done = subprocess.run(

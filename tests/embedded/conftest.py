@@ -1,13 +1,12 @@
 """Data directories for servers that a test starts itself."""
 
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from memoryapp.embedded.servers import Servers
-from tests.servers import throw_away_directory
+from tests.servers import copy, throw_away_directory
 
 
 @pytest.fixture
@@ -28,5 +27,5 @@ def made_dir() -> Iterator[Path]:
 @pytest.fixture
 def data_dir(made_dir: Path, empty_dir: Path) -> Path:
     """A copy of it, for a test to do with as it likes."""
-    subprocess.run(["cp", "--archive", f"{made_dir}/.", empty_dir], check=True)  # owners too, unlike shutil
+    copy(made_dir, empty_dir)
     return empty_dir

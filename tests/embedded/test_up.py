@@ -15,7 +15,7 @@ from django.core.management import CommandError, call_command
 from memoryapp.embedded.data_directory import DataDirectory
 from memoryapp.embedded.installation import join_running
 from tests.processes import has_ended
-from tests.servers import hermetic_environment, throw_away_directory, throw_away_servers
+from tests.servers import hermetic_environment, migrated_directory, throw_away_directory, throw_away_servers
 from tests.stack import PROJECT, Up, command, free_port, running
 
 
@@ -46,7 +46,7 @@ def up() -> Iterator[Up]:
 @pytest.fixture(scope="module")
 def kept_dir() -> Iterator[Path]:
     """One installation for the tests that end it, each in its way; the next finds its data."""
-    with throw_away_directory() as directory:
+    with migrated_directory() as directory:
         yield directory
 
 

@@ -14,9 +14,8 @@ from playwright.sync_api import Browser, BrowserContext, Page
 
 from memoryapp.embedded.data_directory import DataDirectory
 from tests.browser.conftest import Installation, signed_in
-from tests.browser.facts.program import Program
-from tests.chromium import launched
-from tests.servers import hermetic_environment, throw_away_directory
+from tests.browser.programs import Program
+from tests.servers import hermetic_environment, migrated_directory
 from tests.stack import PROJECT, Up, running
 
 NUMBERS = itertools.count(1)
@@ -49,14 +48,13 @@ class Started:
 
 @pytest.fixture(scope="package")
 def started() -> Iterator[Started]:
-    with throw_away_directory() as directory, running(directory) as up:
+    with migrated_directory() as directory, running(directory) as up:
         yield Started(directory, up, up.wait_until_ready())
 
 
 @pytest.fixture(scope="package")
 def installation(started: Started) -> Installation:
-    with launched() as browser:
-        return signed_in(browser, started.up.url, started.link, None)
+    return signed_in(started.up.url, started.link)
 
 
 @pytest.fixture(scope="package")
@@ -71,7 +69,7 @@ def program(started: Started) -> Program:
         stdout=subprocess.PIPE,
         text=True,
     )
-    program = Program(started.up.url, done.stdout.splitlines()[-1])
+    program = Program.with_token(started.up.url, done.stdout.splitlines()[-1])
     for kind in KINDS:
         program.add_kind(**kind)
     return program

@@ -5,8 +5,8 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.facts.program import Program
 from tests.browser.facts.reading import notice, reload_until, row, undo
+from tests.browser.programs import Program
 
 pytestmark = [pytest.mark.browser, pytest.mark.stack]
 

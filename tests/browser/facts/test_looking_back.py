@@ -6,8 +6,8 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.facts.program import Program
 from tests.browser.facts.reading import open_fact, row
+from tests.browser.programs import Program
 
 pytestmark = [pytest.mark.browser, pytest.mark.stack]
 

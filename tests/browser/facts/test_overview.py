@@ -6,8 +6,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.chatting import new_chat, wait_for_reply
-from tests.browser.facts.program import Program
 from tests.browser.facts.reading import notice, open_fact, row, undo
+from tests.browser.programs import Program
 
 pytestmark = [pytest.mark.browser, pytest.mark.stack]
 

@@ -6,8 +6,8 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.chatting import new_chat, reply_of, wait_for_reply
-from tests.browser.facts.program import Program
 from tests.browser.facts.reading import open_fact
+from tests.browser.programs import Program
 
 pytestmark = [pytest.mark.browser, pytest.mark.stack]
 
