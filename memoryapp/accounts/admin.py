@@ -32,5 +32,5 @@ class ApiTokenAdmin(RecordAdmin):
 
 @admin.register(SignInLink)
 class SignInLinkAdmin(RecordAdmin):
-    list_display = ("id", "user", "created_at", "expires_at", "used_at")
-    readonly_fields = ("user", "digest", "created_at", "used_at")
+    list_display = ("id", "user", "is_invitation", "created_at", "expires_at", "used_at")
+    readonly_fields = ("user", "digest", "is_invitation", "created_at", "used_at")

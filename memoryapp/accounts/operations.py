@@ -65,38 +65,58 @@ def add_person(*, username: str, email: str = "") -> User:
 
 
 def invite(user_id: UUID) -> str:
-    """The path of a sign-in link for who has not been here yet. Raises NotFoundError, ``AlreadyHereError``."""
-    person = queries.get_person(user_id)
-    if not queries.is_awaited(person):
-        raise AlreadyHereError(
-            gettext("This person has been here. Links into their account are theirs alone.")
-        )
-    return create_sign_in_link(person)
+    """The path of a sign-in link for who has not been here yet; it opens the account only while that is so.
+
+    Raises NotFoundError, ``AlreadyHereError``.
+    """
+    with transaction.atomic(durable=True):
+        person = _locked(queries.get_person(user_id).id)
+        if not queries.is_awaited(person):
+            raise AlreadyHereError(
+                gettext("This person has been here. Links into their account are theirs alone.")
+            )
+        return _new_link(person, is_invitation=True)
 
 
 def create_sign_in_link(user: User) -> str:
     """The path of a new one-time link for ``user``; older unused links of theirs end."""
-    token = secrets.token_urlsafe(32)
-    now = timezone.now()
     with transaction.atomic(durable=True):
-        SignInLink.objects.filter(user=user, used_at=None).delete()
-        SignInLink.objects.create(
-            user=user,
-            digest=queries.digest(token),
-            expires_at=now + timedelta(minutes=get_conf().sign_in_link_minutes),
-        )
-    return f"/sign-in/{token}"
+        return _new_link(user, is_invitation=False)
 
 
 def redeem_sign_in_link(token: str, *, now: datetime) -> User:
-    """Use the link up. Raises ``LinkInvalidError``; of two requests at once, one wins."""
-    # Columns of the row itself only: filtered through a join, the update would not look again after waiting
-    # for another one of the same row, and both would win.
-    link = SignInLink.objects.filter(digest=queries.digest(token), used_at=None, expires_at__gt=now)
-    user = User.objects.filter(sign_in_links__digest=queries.digest(token), is_active=True).first()
-    if user is None or link.update(used_at=now) != 1:
-        raise LinkInvalidError("This sign-in link has expired or was already used.")
-    return user
+    """Use the link up. Raises ``LinkInvalidError``; of two requests at once, one wins.
+
+    An invitation whose person has been here since, or has become an admin, is none any more.
+    """
+    links = SignInLink.objects.filter(digest=queries.digest(token), used_at=None, expires_at__gt=now)
+    with transaction.atomic():
+        link = links.first()
+        # Used up behind the lock, for another request may have done so meanwhile.
+        user = _locked(link.user_id) if link else None
+        if link and user and _opens(link, user) and links.update(used_at=now) == 1:
+            return user
+    raise LinkInvalidError("This sign-in link has expired or was already used.")
+
+
+def _opens(link: SignInLink, user: User) -> bool:
+    return queries.is_awaited(user) if link.is_invitation else user.is_active
+
+
+def _new_link(user: User, *, is_invitation: bool) -> str:
+    token = secrets.token_urlsafe(32)
+    SignInLink.objects.filter(user=user, used_at=None).delete()
+    SignInLink.objects.create(
+        user=user,
+        digest=queries.digest(token),
+        is_invitation=is_invitation,
+        expires_at=timezone.now() + timedelta(minutes=get_conf().sign_in_link_minutes),
+    )
+    return f"/sign-in/{token}"
+
+
+def _locked(user_id: UUID) -> User:
+    return User.objects.select_for_update(no_key=True).get(id=user_id)
 
 
 def create_token(user: User, *, name: str, now: datetime) -> tuple[ApiToken, str]:
@@ -154,7 +174,7 @@ def change_preferences(
 
 def switch_memory(user_id: UUID, *, use: bool | None = None, save: bool | None = None) -> User:
     """Within the caller's transaction: set what is given. Returns the person as they were before, locked."""
-    before = User.objects.select_for_update(no_key=True).get(id=user_id)
+    before = _locked(user_id)
     wanted = {
         name: value for name, value in (("use_memory", use), ("save_memory", save)) if value is not None
     }

@@ -9,7 +9,7 @@ from django.contrib.auth import login
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils import timezone
+from django.utils import timezone, translation
 from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
@@ -55,8 +55,18 @@ def save_preferences(request: HttpRequest) -> HttpResponse:
         )
     except InvalidInputError as error:
         return _settings(request, form_error=str(error), status=422)
-    messages.success(request, gettext("Saved."))
+    # The page that follows speaks the language that was chosen: so does what it says first.
+    with translation.override(_chosen_language(request)):
+        messages.success(request, gettext("Saved."))
     return redirect("accounts:settings")
+
+
+def _chosen_language(request: HttpRequest) -> str | None:
+    """Of the form; empty: the browser's. A form without the field changes none."""
+    chosen = request.POST.get("language")
+    if chosen is None:
+        return translation.get_language()
+    return chosen or translation.get_language_from_request(request)
 
 
 @require_POST

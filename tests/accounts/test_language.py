@@ -56,6 +56,27 @@ def test_a_choice_can_be_given_back_to_the_browser(client, alice):
     assert '<html lang="en"' in client.get(SETTINGS).content.decode()
 
 
+@pytest.mark.parametrize(
+    ("before", "chosen", "browser_and_said"),
+    [
+        ("", "de", ("en", "Gespeichert.")),
+        ("de", "en", ("de", "Saved.")),
+        ("de", "", ("en", "Saved.")),
+        ("en", "", ("de", "Gespeichert.")),
+        ("de", None, ("en", "Gespeichert.")),
+    ],
+)
+def test_that_it_is_saved_is_said_in_the_language_chosen(client, alice, before, chosen, browser_and_said):
+    browser, said = browser_and_said
+    operations.change_preferences(alice, language=before)
+    client.force_login(alice)
+    sent = {"time_zone": "UTC", "theme": "dark"} | ({} if chosen is None else {"language": chosen})
+
+    response = client.post(PREFERENCES, sent, headers={"Accept-Language": browser}, follow=True)
+
+    assert [str(each) for each in response.context["messages"]] == [said]
+
+
 @pytest.mark.parametrize("wrong", ["tlh", "de\x00", "../de", "x" * 300])
 def test_a_language_that_does_not_exist_is_refused_with_a_reason(client, alice, wrong):
     client.force_login(alice)
