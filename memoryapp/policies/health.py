@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memoryapp.policies.likeness import Word, essence
+from memoryapp.policies.relations import without_contrast
 
 # Affirmed less recently than this, of a kind without a half-life: hardly anything said a year ago is still quite so.
 STALE_DAYS: Final = 365
@@ -56,6 +57,9 @@ def may_say_the_same(one: str, other: str, *, similarity: float) -> bool:
         return False
     if _fixed(first.phrases) != _fixed(second.phrases):
         return False
+    heads = without_contrast(one), without_contrast(other)
+    if heads != (one, other) and essence(heads[0]).stems != essence(heads[1]).stems:
+        return False  # "only tea, never coffee" and "only coffee, never tea": the same words, and opposites
     return similarity >= SUBSTITUTED or not _is_one_word_apart(first.stems, second.stems)
 
 

@@ -64,11 +64,15 @@ class Sought:
                 taken = end
 
 
+def plain(text: str) -> str:
+    """In the characters that it looks like: compatibility forms and what shows nothing are gone, the case stays."""
+    return text if text.isascii() else unicodedata.normalize("NFKC", _UNSEEN.sub("", text))
+
+
 def _folded(text: str) -> str:
     if text.isascii():
         return text.lower()
-    seen = unicodedata.normalize("NFKC", _UNSEEN.sub("", text))
-    return unicodedata.normalize("NFKC", seen.casefold())
+    return unicodedata.normalize("NFKC", plain(text).casefold())
 
 
 def _units(text: str) -> Iterator[str]:

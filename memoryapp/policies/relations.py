@@ -1,5 +1,6 @@
 """How a new statement stands to one that is known: the same, another answer to the same question, or neither. Pure."""
 
+import re
 import unicodedata
 from collections.abc import Iterable
 from enum import StrEnum
@@ -13,6 +14,8 @@ MAX_ANCHOR = 40  # letters; the time to find a part grows with the cube of its l
 _ASKED_BY = {"favourite": "favo"}
 # Letters that are one character in some texts, and fold to these (UAX #15).
 _LIGATURES = (("ss", "ß"), ("fi", "ﬁ"), ("fl", "ﬂ"))
+# "I only drink green tea, never coffee": what is denied there is not what is said.
+_CONTRAST = re.compile(r",\s+(?:and |but )?(?:never|not)\s[^,;]+$", re.IGNORECASE)
 
 
 class Relation(StrEnum):
@@ -29,6 +32,11 @@ def relation(new: str, known: str) -> Relation:
     if is_denial(new, known) or (slot and slot == slot_of(known)):
         return Relation.RIVAL
     return Relation.APART
+
+
+def without_contrast(statement: str) -> str:
+    """What it says, without that from which it sets itself off at its end."""
+    return _CONTRAST.sub("", statement)
 
 
 def anchors(statement: str) -> frozenset[str]:

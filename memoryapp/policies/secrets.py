@@ -9,6 +9,7 @@ import re
 
 from memoryapp.errors import InvalidInputError, gettext_noop
 from memoryapp.policies.flags import without_gaps
+from memoryapp.policies.lookalikes import plain
 
 _KEY_SHAPES = re.compile(
     r"""\b(?:sk-(?:ant-|proj-|svcacct-)?[A-Za-z0-9_-]{16,}          # Anthropic, OpenAI
@@ -102,10 +103,10 @@ class SecretRefusedError(InvalidInputError):
 
 
 def find_secret(text: str) -> str | None:
-    """What kind of secret ``text`` holds ("a password"), or None."""
-    plain = without_gaps(text)
+    """What kind of secret ``text`` holds ("a password"), in whatever characters it is written; or None."""
+    spellings = {without_gaps(text), without_gaps(plain(text))}
     for name, holds in _TESTS:
-        if holds(plain):
+        if any(holds(spelling) for spelling in spellings):
             return name
     return None
 

@@ -17,7 +17,11 @@ def test_answer_quotes_the_memory_with_its_date():
 
 @pytest.mark.parametrize(
     ("origin", "opening"),
-    [("user_confirmed", "You told me on"), ("model_inferred", "I noted on"), ("imported", "You imported on")],
+    [
+        ("user_confirmed", "You confirmed what was said on"),
+        ("model_inferred", "I noted on"),
+        ("imported", "You imported on"),
+    ],
 )
 def test_answer_says_where_the_memory_comes_from(origin, opening):
     assert reply_to(said("What do I drink?", {**TEA, "origin": origin})).text.startswith(opening)

@@ -122,6 +122,12 @@ KEPT = [
     ),
     ("Never use emojis.", "constraint", "", "Never use emojis."),
     ("My order number is A-1042.", "ticket", "", "My order number is A-1042."),
+    (
+        "My order number is 4711-8823 for a standing desk, it arrives on Friday.",
+        "ticket",
+        "",
+        "My order number is 4711-8823 for a standing desk, it arrives on Friday.",
+    ),
     ("Order #1042 has shipped.", "ticket", "order.1042.status", "Order #1042 has shipped."),
     ("Invoice 1041 is paid.", "ticket", "invoice.1041.status", "Invoice 1041 is paid."),
     ("Ticket 4711 is about the login bug.", "ticket", "", "Ticket 4711 is about the login bug."),
@@ -221,6 +227,8 @@ NOT_KEPT = [
     "> I live in Paris",
     "`I like tea`",
     "```\nI like tea\nI live in Rome\n```",
+    '"""\nHello,\nI like tea.\n\nI live in Rome.\n"""',
+    'What does it say? """I live in Rome. I like tea."""',
     "From: Bob Miller\nSubject: Hi\n\nI live in Paris.\nI like tea.",
     "On 3 May 2026 at 10:00 Bob wrote:\nI live in Paris.",
     # work on a text, commands

@@ -19,6 +19,13 @@ from memoryapp.policies import health
         ("Invoice 1041 was paid", "Invoice 1042 was paid", 0.97, False),  # another number
         ("The meeting is on Monday at 10", "The meeting is on Tuesday at 10", 0.97, False),  # another name
         ("I eat meat", "I do not eat meat", 0.96, False),  # a denial
+        (
+            "I only drink green tea, never coffee",
+            "I only drink coffee, never green tea",
+            0.97,
+            False,
+        ),  # opposites
+        ("I only drink tea, never coffee", "I only drink tea, not coffee", 0.97, True),
     ],
 )
 def test_words_decide_among_what_is_near(one, other, similarity, is_likely):

@@ -195,3 +195,25 @@ def test_a_hundred_thousand_characters_take_no_time_to_speak_of(text):
     find_secret(text)
 
     assert time.perf_counter() - started < 2
+
+
+@pytest.mark.parametrize(
+    ("text", "sort"),
+    [
+        ("my p\u00adassword is hunter2!xyz", "a password"),  # a soft hyphen
+        ("my pass\u200bword is hunter2!xyz", "a password"),  # no width
+        ("my ｐａｓｓｗｏｒｄ is hunter2!xyz", "a password"),
+        ("card 4111\u200b1111\u2060111\ufeff11111", "a card number"),
+        ("４１１１ １１１１ １１１１ １１１１", "a card number"),
+        ("our AKIA\u00adIOSFODNN7EXAMPLE", "an API key"),
+    ],
+)
+def test_a_secret_in_other_characters_is_found(text, sort):
+    assert find_secret(text) == sort
+
+
+@pytest.mark.parametrize(
+    "text", ["Ich trinke gern Kaffee\u00ad", "½ a cup, x² and … more", "👩\u200d💻 at work"]
+)
+def test_other_characters_alone_are_no_secret(text):
+    assert find_secret(text) is None

@@ -217,7 +217,7 @@ _TICKETS = (
     form(
         "ticket",
         rf"(?:My|The|Our) (?:\w+ ){{0,2}}?{DOCUMENT}(?: (?:number|no\.?|id|code|reference))?(?: for "
-        rf".+?)? is {NUMBER}",
+        rf".+?)? is {NUMBER}(?: for (?:an?|the|my|our|some) .+)?",
     ),
     form(
         "ticket", rf"(?:My|The|Our) (?:\w+ )?(?:flight|reference|confirmation) (?:number|code|id) is {NUMBER}"

@@ -35,7 +35,7 @@ _NAMED = re.compile(
 )
 _TOLD_BY = {
     "user_typed": "You told me",
-    "user_confirmed": "You told me",
+    "user_confirmed": "You confirmed what was said",
     "model_inferred": "I noted",
     "tool": "A tool reported",
     "imported": "You imported",

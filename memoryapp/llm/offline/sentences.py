@@ -13,6 +13,7 @@ BLOT = "\ufffc"
 
 _NOT_THE_USER = re.compile(
     r"""```.*?(?:```|\Z)                                             # code
+    |"{3}.*?(?:"{3}|\Z)                                      # a text between lines of three quotation marks
     |`[^`\n]+`
     |^[ \t]*>[^\n]*                                                  # a quoted line
     |^(?:From|Sent|To|Cc|Subject):\ .*\Z                             # a pasted mail, to its end
