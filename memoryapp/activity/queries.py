@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.db.models import QuerySet, Sum
 
-from memoryapp.activity.models import Entry, Opening, Reading
+from memoryapp.activity.models import Entry, Opening, Reading, Verb
 
 ORDER = ("-recorded_at", "-id")
 
@@ -50,6 +50,11 @@ def open_to(admin_id: UUID, opening_id: UUID, *, now: datetime) -> Opening | Non
     """The opening, with its person, while it holds; None for that of another admin."""
     rows = Opening.objects.select_related("user").filter(closed_at=None, until__gt=now)
     return rows.filter(id=opening_id, admin_id=admin_id).first()
+
+
+def openings_of(user_id: UUID, *, since: datetime) -> QuerySet[Entry]:
+    """That somebody opened this person's memory, newest first."""
+    return entries(user_id, verb=Verb.OPENED, since=since).order_by(*ORDER)
 
 
 def readings_of(user_id: UUID, memory_id: UUID) -> QuerySet[Reading]:

@@ -1,14 +1,17 @@
-"""Which lifetimes of kinds were changed lately, for the sweep: it waits with them, and says what they brought about."""
+"""Which lifetimes of kinds were changed lately: the sweep waits with them and says what they brought about, and what
+they hid is told from what has ended by itself."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db.models import F, Max, Q, QuerySet
-from django.db.models.functions import Greatest, Now
+from django.db.models import Case, F, IntegerField, Max, OuterRef, Q, QuerySet, Subquery, When
+from django.db.models.fields.json import KT
+from django.db.models.functions import Cast, Greatest, Now
 
-from memoryapp.longterm.models import Experience, Kind, KindChange, Memory, fading_at
+from memoryapp.longterm.models import Experience, Kind, KindChange, Memory, MemoryQuerySet, fading_at
+from memoryapp.longterm.models.expiry import fades_at
 
 
 def lifetime_changed_at(kind: Kind) -> datetime | None:
@@ -28,6 +31,25 @@ def changed_lately(grace: timedelta) -> QuerySet[Kind]:
         Q(applied_at__gt=since) | Q(undone_at__gt=since), applied_at__isnull=False, after__has_key="ttl_days"
     )
     return Kind.objects.filter(id__in=moved.values("kind_id"))
+
+
+def with_hidden_at(rows: MemoryQuerySet) -> MemoryQuerySet:
+    """Of rows with ``fades_at``; adds ``hidden_at``: when a change of a lifetime ended what would be in use without it.
+
+    None where no change did: it has ended by itself.
+    """
+    newest = KindChange.objects.filter(
+        kind=OuterRef("kind"), applied_at__isnull=False, undone_at=None, after__has_key="ttl_days"
+    ).order_by("-applied_at", "-id")
+    days = newest.annotate(days=KT("before__ttl_days")).values("days")
+    changed = rows.annotate(
+        changed_at=Subquery(newest.values("applied_at")[:1]),
+        ended_before=fades_at(F("expires_at"), F("is_kept"), Cast(Subquery(days[:1]), IntegerField())),
+    )
+    is_cut_off = Q(fades_at__lte=F("changed_at")) & (
+        Q(ended_before=None) | Q(ended_before__gt=F("changed_at"))
+    )
+    return changed.annotate(hidden_at=Case(When(is_cut_off, then=F("changed_at"))))
 
 
 def note_deleted(memories: Iterable[UUID], experiences: Iterable[UUID], *, grace: timedelta) -> None:

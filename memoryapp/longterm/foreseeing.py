@@ -44,7 +44,7 @@ class Foreseen:
 def foresee(user_id: UUID, candidate: Candidate) -> Foreseen:
     """Raises InvalidInputError and its children for what is refused whatever is known."""
     person = User.objects.get(id=user_id)
-    candidate = dated(checked(candidate), time_zone=person.time_zone)
+    candidate = dated(reconciling.without_guessed_key(checked(candidate)), time_zone=person.time_zone)
     kind, flag = queries.get_kind(candidate.kind), instruction_shaped(candidate.statement)
     base = Foreseen(
         candidate,

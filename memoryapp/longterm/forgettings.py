@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -31,6 +31,7 @@ from memoryapp.longterm.models import (
 from memoryapp.tuning import queries as tuning
 
 # Sent with ``traces`` inside the transaction of a forgetting: what other rooms hold goes with it, or neither.
+# A receiver returns how many records it deleted that will not come back, or None.
 forgetting = Signal()
 
 FINISHED_AT_ONCE: Final = 200  # forgettings in one sweep; the next one is a minute away
@@ -104,7 +105,7 @@ def forget(
         if act.finished_at is None:
             Memory.objects.for_user(user_id).filter(id__in=ids).update(forgetting=act)
         accounts.advance_memory_epoch(user_id)
-        forgetting.send(sender=Memory, traces=traces)
+        act.records_count = _drop_elsewhere(Memory, traces)
         if act.finished_at:
             Memory.everything.for_user(user_id).filter(id__in=ids).delete()
         _keep_counts(act, memories=len(asked))
@@ -132,15 +133,13 @@ def forget_experiences(
         if act.finished_at is None:
             Experience.objects.for_user(user_id).filter(id__in=asked_ids).update(forgetting=act)
         accounts.advance_memory_epoch(user_id)
-        forgetting.send(
-            sender=Experience,
-            traces=Traces(
-                user_id=user_id,
-                run_ids=frozenset(taught),
-                texts=frozenset(map(str, asked_ids)),
-                forgetting_id=None if act.finished_at else act.id,
-            ),
+        traces = Traces(
+            user_id=user_id,
+            run_ids=frozenset(taught),
+            texts=frozenset(map(str, asked_ids)),
+            forgetting_id=None if act.finished_at else act.id,
         )
+        act.records_count = _drop_elsewhere(Experience, traces)
         if act.finished_at:
             Experience.everything.for_user(user_id).filter(id__in=asked_ids).delete()
         _keep_counts(act, experiences=len(asked))
@@ -278,6 +277,12 @@ def _traces(user_id: UUID, ids: Sequence[UUID], act: Forgetting) -> Traces:
         texts=frozenset(filter(None, texts)),
         forgetting_id=None if act.finished_at else act.id,
     )
+
+
+def _drop_elsewhere(sender: type[Memory | Experience], traces: Traces) -> int:
+    """How many records of other rooms are gone for good with it."""
+    answers: Sequence[tuple[object, Any]] = forgetting.send(sender=sender, traces=traces)
+    return sum(gone or 0 for _, gone in answers)
 
 
 def _keep_counts(act: Forgetting, *, memories: int = 0, experiences: int = 0) -> None:

@@ -5,10 +5,11 @@ All of it happens within a caller's transaction.
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from typing import Final
 from uuid import UUID
 
 from django.db.models import Q
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_noop
 
 from memoryapp.accounts.models import User
 from memoryapp.activity import operations as activity
@@ -20,6 +21,11 @@ from memoryapp.longterm.neighbours import storable_slot
 from memoryapp.policies.feedback import Verdict
 from memoryapp.policies.flags import instruction_shaped
 from memoryapp.policies.terms import packed, terms
+
+# Details of the activity log that name a kind: by its slug, which is also a detail alone.
+OF_THE_KIND: Final = gettext_noop("of the kind {kind}")
+NEVER_REMEMBER: Final = gettext_noop("never remember {kind}")
+REMEMBER_AGAIN: Final = gettext_noop("remember {kind} again")
 
 
 def lock_person(user_id: UUID) -> User:

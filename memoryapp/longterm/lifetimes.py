@@ -54,6 +54,14 @@ class Wish:
     has_no_end: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class GivenBack:
+    """How many have the lifetime and the kind before again, and how many of the same change have not."""
+
+    count: int
+    left_alone: int
+
+
 def extend(user_id: UUID, ids: Collection[UUID], *, now: datetime, undo_id: UUID | None = None) -> int:
     """Affirm them: the lifetime of their kind starts again. A date of its own and "for ever" stay as they are."""
     with transaction.atomic(durable=True):
@@ -135,11 +143,12 @@ def undo_until(user_id: UUID, change_id: UUID) -> datetime | None:
     return made.made_at + UNDO_FOR if made else None
 
 
-def undo(user_id: UUID, change_id: UUID, *, now: datetime) -> int:
-    """Give every memory of a change its lifetime before, to the moment, also what has expired by it; how many.
+def undo(user_id: UUID, change_id: UUID, *, now: datetime) -> GivenBack:
+    """Give every memory of a change its lifetime before, to the moment, also what has expired by it.
 
-    One that was given another kind becomes what it was, as a new version, unless it was changed since. What was
-    forgotten or deleted since stays so. Raises NotFoundError, LifetimesGoneError.
+    One that was given another kind becomes what it was, as a new version. What was given a lifetime or changed or said
+    again since keeps that, its person's later word; what was forgotten or deleted since stays so, and so does what is
+    of a kind that is no more. Raises NotFoundError, LifetimesGoneError.
     """
     with transaction.atomic(durable=True):
         history.lock_person(user_id)
@@ -147,21 +156,25 @@ def undo(user_id: UUID, change_id: UUID, *, now: datetime) -> int:
         if made is None or made.made_at + UNDO_FOR <= now:
             raise NotFoundError(gettext("This can be undone no longer."))
         before = {UUID(row["id"]): row for row in made.before}
-        rows = [row for row in _locked_rows(user_id, list(before)) if _is_as_left(row, before[row.id])]
+        kinds = {kind.slug: kind for kind in queries.statement_kinds()}
+        rows = [
+            memory
+            for memory in _locked_rows(user_id, list(before))
+            if _can_be_given_back(memory, before[memory.id], kinds)
+        ]
         if not rows:
             raise LifetimesGoneError(
                 gettext("Nothing was changed back: it is not there any more, or was changed since.")
             )
-        kinds = {kind.slug: kind for kind in queries.statement_kinds()}
+        moved = [memory for memory in rows if memory.kind.slug != before[memory.id]["kind"]]
         for memory in rows:
             _give_back(memory, before[memory.id], kinds)
         Memory.objects.bulk_update(rows, CHANGED_FIELDS, batch_size=BATCH)
-        moved = [memory for memory in rows if "kind" in before[memory.id]]
         _write_versions(moved)
         verb = Verb.EDITED if moved else Verb.LIFETIME
         history.note_done(user_id, verb, [memory.id for memory in rows], detail=gettext_noop("as before"))
         made.delete()
-    return len(rows)
+    return GivenBack(len(rows), left_alone=len(before) - len(rows))
 
 
 def change_kind(
@@ -176,14 +189,10 @@ def change_kind(
         becomes = queries.get_kind(kind)
         refusals.check_kind(user_id, kind)
         found = _ids(_in_use(user_id, ids).exclude(kind=becomes))
-        _keep_before(user_id, found, undo_id, with_kinds=True)
-        _rows(user_id, found).update(
-            kind=becomes, version=F("version") + 1, affirmed_at=Greatest("affirmed_at", now)
-        )
+        values = {"kind": becomes, "version": F("version") + 1, "affirmed_at": Greatest("affirmed_at", now)}
+        _change(user_id, found, values, undo_id=undo_id)
         _write_versions(_rows(user_id, found).select_related("kind").defer("embedding", "terms"))
-        history.note_done(
-            user_id, Verb.EDITED, found, detail=gettext_noop("of the kind {kind}").format(kind=kind)
-        )
+        history.note_done(user_id, Verb.EDITED, found, detail=history.OF_THE_KIND.format(kind=kind))
     return len(found)
 
 
@@ -243,46 +252,47 @@ def _set(
     verb: Verb = Verb.LIFETIME,
 ) -> int:
     found = _ids(rows)
-    _keep_before(user_id, found, undo_id)
-    _rows(user_id, found).update(**values)
+    _change(user_id, found, values, undo_id=undo_id)
     history.note_done(user_id, verb, found, detail=detail)
     return len(found)
 
 
-def _keep_before(
-    user_id: UUID, ids: Sequence[UUID], undo_id: UUID | None, *, with_kinds: bool = False
-) -> None:
-    """What decides their lifetimes now, for an undo; what nobody can undo any more goes.
-
-    ``with_kinds``: their kinds are about to change, each by a new version.
-    """
+def _change(user_id: UUID, ids: Sequence[UUID], values: Mapping[str, Any], *, undo_id: UUID | None) -> None:
+    """Keeps for an undo what was before, and what it left; what nobody can undo any more goes."""
     LifetimeChange.objects.filter(user_id=user_id, made_at__lte=timezone.now() - UNDO_FOR).delete()
-    if undo_id is None or not ids:
-        return
-    rows = _rows(user_id, ids).select_related("kind").only("kind__slug", "version", *LIFETIME_FIELDS)
-    before = [
-        {
-            "id": str(memory.id),
-            "is_kept": memory.is_kept,
-            "expires_at": memory.expires_at.isoformat() if memory.expires_at else None,
-            "affirmed_at": memory.affirmed_at.isoformat(),
-            **({"kind": memory.kind.slug, "version": memory.version + 1} if with_kinds else {}),
-        }
-        for memory in rows
-    ]
-    LifetimeChange.objects.create(id=undo_id, user_id=user_id, made_at=timezone.now(), before=before)
+    before = _lived(user_id, ids) if undo_id and ids else {}
+    _rows(user_id, ids).update(**values)
+    if before:
+        left = _lived(user_id, ids)
+        rows = [{"id": memory_id, **lived, "left": left[memory_id]} for memory_id, lived in before.items()]
+        LifetimeChange.objects.create(id=undo_id, user_id=user_id, made_at=timezone.now(), before=rows)
 
 
-def _is_as_left(memory: Memory, before: Mapping[str, Any]) -> bool:
-    """Not when its kind was changed and it was corrected since: that is its person's later word."""
-    return "version" not in before or memory.version == before["version"]
+def _lived(user_id: UUID, ids: Sequence[UUID]) -> dict[str, dict[str, Any]]:
+    rows = _rows(user_id, ids).select_related("kind").only("kind__slug", *LIFETIME_FIELDS)
+    return {str(memory.id): _life_of(memory) for memory in rows}
+
+
+def _life_of(memory: Memory) -> dict[str, Any]:
+    """What decides how long it lives, as it is kept for an undo."""
+    return {
+        "is_kept": memory.is_kept,
+        "expires_at": memory.expires_at.isoformat() if memory.expires_at else None,
+        "affirmed_at": memory.affirmed_at.isoformat(),
+        "kind": memory.kind.slug,
+    }
+
+
+def _can_be_given_back(memory: Memory, before: Mapping[str, Any], kinds: Mapping[str, Kind]) -> bool:
+    """Not what has changed since, which is its person's later word, nor what was of a kind that is deleted."""
+    return _life_of(memory) == before.get("left") and before["kind"] in kinds
 
 
 def _give_back(memory: Memory, before: Mapping[str, Any], kinds: Mapping[str, Kind]) -> None:
     memory.is_kept, memory.affirmed_at = before["is_kept"], datetime.fromisoformat(before["affirmed_at"])
     memory.expires_at = datetime.fromisoformat(before["expires_at"]) if before["expires_at"] else None
-    if "kind" in before:
-        memory.kind = kinds.get(before["kind"], memory.kind)  # an admin may have deleted it since
+    if memory.kind.slug != before["kind"]:
+        memory.kind = kinds[before["kind"]]
         memory.version += 1
 
 

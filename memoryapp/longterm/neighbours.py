@@ -113,8 +113,14 @@ def _newest_rival(memory: Memory, rows: Iterable["_Text"]) -> UUID | None:
 
 def has_persons_word(memory: Memory) -> bool:
     """Whether its person confirmed or corrected it."""
+    return memory.id in with_persons_word(memory.user_id, [memory.id])
+
+
+def with_persons_word(user_id: UUID, memory_ids: Iterable[UUID]) -> set[UUID]:
+    """Those of these that their person confirmed or corrected."""
     word = [Verdict.CONFIRMED, Verdict.CORRECTED]
-    return Feedback.objects.filter(user_id=memory.user_id, memory=memory, verdict__in=word).exists()
+    said = Feedback.objects.filter(user_id=user_id, memory__in=list(memory_ids), verdict__in=word)
+    return set(said.values_list("memory_id", flat=True))
 
 
 def strongest_origin(memory: Memory) -> Origin:

@@ -6,10 +6,12 @@ what is known.
 
 from collections import Counter
 from collections.abc import Collection
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
+from django.db.models import Count, Q
 from django.utils.translation import gettext, gettext_noop
 
 from memoryapp.activity import operations as activity
@@ -45,7 +47,13 @@ from memoryapp.longterm.history import (
     step_aside,
     word,
 )
-from memoryapp.longterm.models import Experience, Memory, MemoryVersion
+from memoryapp.longterm.models import (
+    Experience,
+    ExperienceQuerySet,
+    Memory,
+    MemoryQuerySet,
+    MemoryVersion,
+)
 from memoryapp.longterm.reconciling import (
     ForgottenError,
     MemoryFullError,
@@ -238,17 +246,23 @@ def store_embedding(memory_id: UUID, *, version: int, embedding: list[float], mo
     )
 
 
+@dataclass(frozen=True, slots=True)
+class DueSooner:
+    """How many rows; ``promised``: those among them whose kind was changed so lately that they could all come back."""
+
+    rows: int
+    promised: int
+
+
 def delete_faded() -> int:
     """Delete for good what has been past its end for ``expired_hours``; returns how many rows.
 
     A kind whose lifetime was changed is left alone for as long, so that taking the change back brings all of it back.
     """
     grace = timedelta(hours=tuning.conf().expired_hours)
-    changed = changed_kinds.changed_lately(grace)
     with transaction.atomic(durable=True):
-        ended = queries.faded(for_at_least=grace).exclude(kind__in=changed)
+        ended, over = _due(grace)
         memories = list(ended.values_list("id", "user_id")[:SWEEP_ROWS])
-        over = experience_queries.faded(for_at_least=grace).exclude(kind__in=changed)
         experiences = list(over.values_list("id", "user_id")[:SWEEP_ROWS])
         memory_ids = [memory_id for memory_id, _ in memories]
         experience_ids = [experience_id for experience_id, _ in experiences]
@@ -258,6 +272,29 @@ def delete_faded() -> int:
         for user_id, rows in Counter(user_id for _, user_id in memories + experiences).items():
             activity.note(user_id, Verb.EXPIRED, tier=Tier.LONGTERM, rows=rows)
     return len(memories) + len(experiences)
+
+
+def due_sooner(hours: int) -> DueSooner:
+    """What ``delete_faded`` would delete at once, and does not as it is, if ``expired_hours`` were so many."""
+    grace = timedelta(hours=tuning.conf().expired_hours)
+    present, other = _due(grace), _due(timedelta(hours=hours))
+    hidden = Q(kind__in=changed_kinds.changed_lately(grace))
+    rows = promised = 0
+    for due, due_now in zip(other, present, strict=True):
+        counted = due.exclude(id__in=due_now.values("id")).aggregate(
+            n=Count("id"), hidden=Count("id", filter=hidden)
+        )
+        rows, promised = rows + counted["n"], promised + counted["hidden"]
+    return DueSooner(rows, promised)
+
+
+def _due(grace: timedelta) -> tuple[MemoryQuerySet, ExperienceQuerySet]:
+    """Past their end for so long, but for kinds whose lifetime was changed since."""
+    changed = changed_kinds.changed_lately(grace)
+    return (
+        queries.faded(for_at_least=grace).exclude(kind__in=changed),
+        experience_queries.faded(for_at_least=grace).exclude(kind__in=changed),
+    )
 
 
 def _settled(user_id: UUID, candidate: Candidate) -> Remembered:

@@ -24,6 +24,7 @@ from memoryapp.longterm.models import (
     MemorySource,
     MemoryVersion,
 )
+from memoryapp.policies.trust import Origin
 
 CONFIRMED = "confirmed"  # the reason of a version by which what waited became live
 EDITED = "edited"
@@ -90,7 +91,8 @@ def drops_run_records_at_once() -> bool:
 def memories(
     user_id: UUID, *, status: str = "active", known_at: datetime | None = None, **wanted: Unpack[Wanted]
 ) -> MemoryQuerySet:
-    """The user's memories that have not faded. ``status``: one of Memory.Status, "waiting", "expired", or "any".
+    """The user's memories that have not faded. ``status``: one of Memory.Status, "waiting", "expired", or "any"; of
+    what is superseded also "replaced" or "set_aside" alone.
 
     With ``known_at`` what was known then, found by the words of then (``as_of``); ``status`` does not apply.
     """
@@ -126,6 +128,8 @@ def _of_status(user_id: UUID, status: str) -> MemoryQuerySet:
         return rows.filter(Q(fades_at__lte=Now()), status=Memory.Status.ACTIVE)
     if status == "any":
         return rows
+    if status in {"replaced", "set_aside"}:  # as ``feedback.is_set_aside``
+        return rows.filter(status=Memory.Status.SUPERSEDED, superseded_by__isnull=status == "set_aside")
     return rows.filter(status__in=WAITING if status == "waiting" else [status])
 
 
@@ -245,6 +249,14 @@ def taken_from_messages(user_id: UUID, message_ids: Iterable[UUID]) -> dict[UUID
     return taken
 
 
+def waiting_turns(user_id: UUID, turn_ids: Iterable[UUID]) -> set[UUID]:
+    """Those of these that read what strangers wrote, and from which something waits for its person's word."""
+    held = _kept_sources(user_id).filter(
+        message__turn__in=list(turn_ids), origin=Origin.UNTRUSTED, memory__status=Memory.Status.PENDING
+    )
+    return set(held.values_list("message__turn", flat=True))
+
+
 def from_conversation(user_id: UUID, conversation_id: UUID) -> MemoryQuerySet:
     return memories(user_id, status="any", conversation_id=conversation_id).unfaded()
 
@@ -334,8 +346,17 @@ def was_settled(memory: Memory) -> bool:
     return not waited.exists() or versions(memory).filter(reason=CONFIRMED).exists()
 
 
+def trust_of(user_id: UUID, rows: Iterable[Memory]) -> dict[UUID, Origin]:
+    """What each of these live memories brings into a prompt: its origin, which never changes, or its person's word,
+    where they confirmed or corrected it: then the text is their own, whoever wrote it first."""
+    origins = {memory.id: Origin(memory.origin) for memory in rows}
+    weak = [memory_id for memory_id, origin in origins.items() if origin.is_strangers]
+    settled = neighbours.with_persons_word(user_id, weak) if weak else set()
+    return origins | dict.fromkeys(settled, Origin.USER_CONFIRMED)
+
+
 def quota(user_id: UUID) -> Quota:
-    """Every row counts, whatever its status; a day is the last 24 hours.
+    """Every row counts, whatever its status, but what waits only while it has not expired; a day is the last 24 hours.
 
     Expects the index ``memory_list`` and no row: they are wide, so the few that are being forgotten are left out by id.
     """
@@ -348,6 +369,8 @@ def quota(user_id: UUID) -> Quota:
         waiting=Count("id", filter=Q(status__in=WAITING)),
         pending_today=Count("id", filter=Q(status__in=WAITING, recorded_at__gt=day_ago)),
     )
+    if counts["waiting"]:
+        counts["waiting"] = memories(user_id, status="waiting").count()
     return Quota(**counts, limit=conf.memories_per_user, pending_limit=conf.pending_per_day)
 
 

@@ -22,6 +22,7 @@ from memoryapp.nudges import EMBED_MEMORIES, nudge
 from memoryapp.policies import reconciliation
 from memoryapp.policies.likeness import essence
 from memoryapp.policies.reconciliation import Decision, Known, Outcome
+from memoryapp.policies.relations import without_contrast
 from memoryapp.policies.slots import synonyms
 from memoryapp.policies.trust import INITIAL_CONFIDENCE, Origin
 
@@ -66,7 +67,7 @@ def reconcile(user_id: UUID, candidate: Candidate) -> Remembered:
     user = history.lock_person(user_id)
     if candidate.is_said_now:  # another writer may have gone first
         candidate = replace(candidate, said_at=timezone.now())
-    candidate = dated(_without_guessed_key(candidate), time_zone=user.time_zone)
+    candidate = dated(without_guessed_key(candidate), time_zone=user.time_zone)
     kind = queries.get_kind(candidate.kind)
     digest = tombstones.statement_digest(user.forgetting_key, candidate.statement)
     _refuse_forgotten(user, candidate)
@@ -131,13 +132,14 @@ def _keys(candidate: Candidate) -> frozenset[str]:
     return frozenset() if candidate.is_over else keys_of(candidate.statement, candidate.key)
 
 
-def _without_guessed_key(candidate: Candidate) -> Candidate:
+def without_guessed_key(candidate: Candidate) -> Candidate:
     """What a denial denies stands in its words; a key that a model gave it would replace values that it does not name.
 
     "I no longer live in Lisbon" says nothing against "I moved to Porto".
     """
     is_guessed = candidate.channel in {Memory.Channel.CHAT, Memory.Channel.EXTRACTION}
-    is_denial = essence(candidate.statement).is_negative and not storable_slot(candidate.statement)
+    says = without_contrast(candidate.statement)
+    is_denial = essence(says).is_negative and not storable_slot(candidate.statement)
     return replace(candidate, key="") if is_guessed and is_denial else candidate
 
 

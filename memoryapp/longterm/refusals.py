@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from django.db import transaction
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext
 
 from memoryapp.accounts.models import User
 from memoryapp.activity import operations as activity
@@ -41,7 +41,7 @@ def refuse(user_id: UUID, slug: str) -> None:
                 user_id,
                 Verb.SWITCHED,
                 tier=Tier.LONGTERM,
-                detail=gettext_noop("never remember {kind}").format(kind=slug),
+                detail=history.NEVER_REMEMBER.format(kind=slug),
             )
 
 
@@ -55,7 +55,7 @@ def allow(user_id: UUID, slug: str) -> None:
                 user_id,
                 Verb.SWITCHED,
                 tier=Tier.LONGTERM,
-                detail=gettext_noop("remember {kind} again").format(kind=slug),
+                detail=history.REMEMBER_AGAIN.format(kind=slug),
             )
 
 

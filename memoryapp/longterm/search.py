@@ -19,10 +19,9 @@ from memoryapp.longterm import queries
 from memoryapp.policies import terms as words
 from memoryapp.policies.ranking import Facts
 
-# Expects the index memory_list (user_id and status first). ``kept_since``: what ``memory_fades_at`` says, turned round
-# and asked once for each kind instead of for each row: a memory has not faded when it was affirmed on a day that is at
-# most ``ttl_days`` before today, by the person's calendar. In no order: none is needed.
-FACTS = """
+# ``kept_since``: what ``memory_fades_at`` says, turned round and asked once for each kind instead of for each row: a
+# memory has not faded when it was affirmed on a day at most ``ttl_days`` before today, by the person's calendar.
+RULE = """
 WITH rule AS MATERIALIZED (
     SELECT kind.id, kind.min_confidence,
            ((now() AT TIME ZONE person.time_zone)::date - kind.ttl_days)::timestamp AT TIME ZONE person.time_zone
@@ -30,7 +29,16 @@ WITH rule AS MATERIALIZED (
     FROM longterm_kind kind, accounts_user person
     WHERE person.id = %(user_id)s AND kind.subject = 'statement'
 )
-SELECT array_send(array_agg(memory.id)),
+"""
+UNFADED = """
+(memory.is_kept
+ OR memory.expires_at > now()
+ OR (memory.expires_at IS NULL AND (rule.kept_since IS NULL OR memory.affirmed_at >= rule.kept_since)))
+"""
+
+# Expects the index memory_list (user_id and status first). In no order: none is needed.
+FACTS = f"""
+{RULE}SELECT array_send(array_agg(memory.id)),
        array_send(array_agg(length(memory.terms) / 4)),
        string_agg(memory.terms, ''),
        array_send(array_agg(coalesce(
@@ -38,11 +46,8 @@ SELECT array_send(array_agg(memory.id)),
                 THEN -(memory.embedding <#> %(embedding)s::halfvec) END, 'NaN')::real))
 FROM longterm_memory memory JOIN rule ON rule.id = memory.kind_id
 WHERE memory.user_id = %(user_id)s AND memory.status = 'active' AND memory.forgetting_id IS NULL
-  AND memory.confidence >= rule.min_confidence
-  AND (memory.is_kept
-       OR memory.expires_at > now()
-       OR (memory.expires_at IS NULL AND (rule.kept_since IS NULL OR memory.affirmed_at >= rule.kept_since)))
-"""
+  AND memory.confidence >= rule.min_confidence AND {UNFADED}
+"""  # noqa: S608  # ours
 
 # In no order: to sort that many vectors would take longer than to read them. Expects memory_list.
 VECTORS = """
@@ -53,13 +58,14 @@ WHERE memory.user_id = %(user_id)s AND memory.status = 'active' AND memory.forge
   AND (%(begin)s::uuid IS NULL OR memory.id <= %(begin)s::uuid)
 """
 
-# Which memories those are, each with its words as they are now. Expects memory_list.
-VECTORS_MARK = """
-SELECT count(*), coalesce(bit_xor(hashtextextended(memory.id::text || '.' || memory.version, 0)), 0)
-FROM longterm_memory memory
+# Which memories those are, each with its words as they are now and whether it has faded. Expects memory_list.
+VECTORS_MARK = f"""
+{RULE}
+SELECT count(*), coalesce(bit_xor(hashtextextended(concat_ws('.', memory.id, memory.version, {UNFADED}), 0)), 0)
+FROM longterm_memory memory JOIN rule ON rule.id = memory.kind_id
 WHERE memory.user_id = %(user_id)s AND memory.status = 'active' AND memory.forgetting_id IS NULL
   AND memory.embedding_model = %(model_id)s AND memory.embedding IS NOT NULL
-"""
+"""  # noqa: S608  # ours
 
 # A vector is of the words as they are now: of a memory that was changed since, it says nothing about the words then.
 # Expects the primary key, and memory_version_unique for the versions.
@@ -117,7 +123,8 @@ def vectors(
 
 
 def vectors_mark(user_id: UUID, *, model_id: str) -> str:
-    """Of what ``vectors`` reads: another one as soon as a memory is added, reworded, embedded or gone."""
+    """Of what ``vectors`` reads: another one as soon as a memory is added, reworded, embedded, gone, expired or
+    brought back."""
     with connection.cursor() as cursor:
         cursor.execute(VECTORS_MARK, {"user_id": user_id, "model_id": model_id})
         count, digest = cursor.fetchone()

@@ -19,12 +19,13 @@ from django.db.models import (
     Value,
     When,
 )
-from django.db.models.functions import Now, TruncWeek
+from django.db.models.functions import Coalesce, Now, TruncWeek
 from django.utils.text import Truncator
 from django.utils.translation import gettext
 
+from memoryapp.longterm.changed_kinds import with_hidden_at
 from memoryapp.longterm.models import Kind, Memory, MemoryQuerySet, MemoryVersion
-from memoryapp.longterm.queries import WAITING, statement_kinds
+from memoryapp.longterm.queries import WAITING, memories, statement_kinds
 
 _LATER, _SOON, _ENDED, _LONG_OVER = "later", "soon", "ended", "long over"
 
@@ -164,6 +165,12 @@ def expired_since(user_id: UUID, since: datetime) -> MemoryQuerySet:
         .defer("embedding", "terms")
         .order_by(F("fades_at").desc(), "-id")
     )
+
+
+def expired(user_id: UUID) -> MemoryQuerySet:
+    """What has ended and is still there, with ``hidden_at``; the last to go out of use first."""
+    rows = with_hidden_at(memories(user_id, status="expired"))
+    return rows.order_by(Coalesce("hidden_at", "fades_at").desc(), "-id")
 
 
 def waiting_sources(user_id: UUID) -> list[WaitingSource]:

@@ -163,11 +163,10 @@ def _get_fact(arguments: GetFactArguments, context: ToolContext) -> ToolOutput:
 
 def _known_keys(context: ToolContext) -> ToolOutput:
     """Nothing under that key: the keys there are, so that the model does not go on guessing."""
-    rows = _ORDERS["key"](queries.memories(context.user_id)).values_list("key", "origin")[:MAX_KEYS]
-    known = list(rows)
+    known = list(_ORDERS["key"](queries.memories(context.user_id))[:MAX_KEYS])
     return ToolOutput(
-        json.dumps({"memories": [], "known_keys": [key for key, _ in known]}),
-        origin=weakest(Origin(origin) for _, origin in known),
+        json.dumps({"memories": [], "known_keys": [memory.key for memory in known]}),
+        origin=weakest(queries.trust_of(context.user_id, known).values()),
     )
 
 
@@ -205,20 +204,22 @@ _ORDERS = {"newest": _newest, "oldest": _oldest, "expiring": _expiring, "key": _
 
 def _answer(found: Sequence[Memory], context: ToolContext, *, are_there_more: bool = False) -> ToolOutput:
     """The memories as recall shows them; as trusted as the least trusted of them."""
-    answer: dict[str, object] = {"memories": [_item(memory, context) for memory in found]}
+    trust = queries.trust_of(context.user_id, found)
+    items = [_item(memory, trust[memory.id], context) for memory in found]
+    answer: dict[str, object] = {"memories": items}
     return ToolOutput(
         json.dumps(answer | ({"more": True} if are_there_more else {}), ensure_ascii=False),
-        origin=weakest(Origin(memory.origin) for memory in found),
+        origin=weakest(trust.values()),
         given=[memory.id for memory in found],
     )
 
 
-def _item(memory: Memory, context: ToolContext) -> dict[str, object]:
+def _item(memory: Memory, origin: Origin, context: ToolContext) -> dict[str, object]:
     item: dict[str, object] = {
         "id": str(memory.id),
         "kind": memory.kind.slug,
         "statement": memory.statement,
-        "origin": memory.origin,
+        "origin": origin.value,
         "said_on": memory.said_at.date().isoformat(),
         "confidence": round(memory.confidence, 2),
     }

@@ -22,6 +22,8 @@ SAID = [
     ("Somebody says that the invoice is due", {"origin": Origin.UNTRUSTED}),
     ("My sister is called Eva", {"kind": "identity", "origin": Origin.IMPORTED}),
     ("I live in Faro", {"key": "city", "said_at": NOW - 9 * DAY}),
+    ("I only drink coffee, never tea", {"key": "drink", "channel": "chat"}),
+    ("I no longer live in Rome", {"key": "city", "channel": "chat"}),
 ]
 
 

@@ -9,9 +9,9 @@ from django.utils import timezone
 
 from memoryapp.activity.models import Entry
 from memoryapp.errors import InvalidInputError, NotFoundError, StaleVersionError
-from memoryapp.longterm import forgettings, lifetimes, queries
+from memoryapp.longterm import forgettings, kinds, lifetimes, queries
 from memoryapp.longterm import operations as longterm
-from memoryapp.longterm.lifetimes import LifetimesGoneError, Wish
+from memoryapp.longterm.lifetimes import GivenBack, LifetimesGoneError, Wish
 from memoryapp.longterm.models import Kind, Memory, MemoryVersion
 from memoryapp.policies.reconciliation import Outcome
 from memoryapp.policies.trust import Origin
@@ -120,6 +120,39 @@ def what_it_is(memory: Memory) -> tuple[object, ...]:
     return now.kind.slug, now.affirmed_at, now.expires_at, now.is_kept
 
 
+class TestALifetimeTakenBack:
+    LATER = {
+        "kept for ever": lambda memory: lifetimes.keep(memory.user_id, [memory.id]),
+        "until another day": lambda memory: lifetimes.end_at(memory.user_id, [memory.id], at=TOMORROW + DAY),
+        "said again": lambda memory: remember(memory.user, memory.statement, kind="ticket"),
+    }
+
+    @pytest.mark.parametrize("later", LATER)
+    def test_a_later_word_about_one_of_them_stays(self, alice, later):
+        settled, other, undo_id = ticket(alice), ticket(alice, "order 78"), uuid4()
+        before = what_it_is(other)
+        lifetimes.end_at(alice.id, [settled.id, other.id], at=TOMORROW, undo_id=undo_id)
+        self.LATER[later](settled)
+        word = what_it_is(settled)
+
+        assert lifetimes.undo(alice.id, undo_id, now=timezone.now()) == GivenBack(1, left_alone=1)
+
+        assert (what_it_is(settled), what_it_is(other)) == (word, before)
+
+    def test_one_after_the_other_back_to_the_first(self, alice):
+        memory, first, second = ticket(alice), uuid4(), uuid4()
+        before = what_it_is(memory)
+        lifetimes.end_at(alice.id, [memory.id], at=TOMORROW, undo_id=first)
+        lifetimes.keep(alice.id, [memory.id], undo_id=second)
+
+        with pytest.raises(LifetimesGoneError, match="changed since"):
+            lifetimes.undo(alice.id, first, now=timezone.now())
+        lifetimes.undo(alice.id, second, now=timezone.now())
+        lifetimes.undo(alice.id, first, now=timezone.now())
+
+        assert what_it_is(memory) == before
+
+
 class TestAnotherKindTakenBack:
     def test_each_is_of_the_kind_it_was_and_lives_as_long(self, alice):
         old, figs = ticket(alice), remember(alice, "I like figs", kind="preference").memory
@@ -127,13 +160,13 @@ class TestAnotherKindTakenBack:
         before, undo_id = [what_it_is(old), what_it_is(figs)], uuid4()
         lifetimes.change_kind(alice.id, [old.id, figs.id], kind="event", now=NOW, undo_id=undo_id)
 
-        assert lifetimes.undo(alice.id, undo_id, now=timezone.now()) == 2
+        assert lifetimes.undo(alice.id, undo_id, now=timezone.now()) == GivenBack(2, left_alone=0)
 
         assert [what_it_is(old), what_it_is(figs)] == before
-        kinds = (
+        versions = (
             MemoryVersion.objects.filter(memory=old).order_by("version").values_list("version", "kind_slug")
         )
-        assert list(kinds) == [(1, "ticket"), (2, "event"), (3, "ticket")]
+        assert list(versions) == [(1, "ticket"), (2, "event"), (3, "ticket")]
         assert Entry.objects.order_by("recorded_at", "id").last().verb == "edited"
 
     def test_what_was_corrected_since_keeps_its_persons_later_word(self, alice):
@@ -141,9 +174,20 @@ class TestAnotherKindTakenBack:
         lifetimes.change_kind(alice.id, [corrected.id, other.id], kind="event", now=NOW, undo_id=undo_id)
         longterm.edit(alice.id, corrected.id, version=2, now=NOW, kind="decision")
 
-        assert lifetimes.undo(alice.id, undo_id, now=timezone.now()) == 1
+        assert lifetimes.undo(alice.id, undo_id, now=timezone.now()) == GivenBack(1, left_alone=1)
 
         assert [what_it_is(memory)[0] for memory in (corrected, other)] == ["decision", "ticket"]
+
+    def test_what_was_of_a_kind_that_is_deleted_stays_and_is_not_counted(self, alice):
+        kinds.add(slug="rumour", label="Rumours", rationale="They pass.")
+        rumour, other, undo_id = remember(alice, "It may rain", kind="rumour").memory, ticket(alice), uuid4()
+        lifetimes.change_kind(alice.id, [rumour.id, other.id], kind="event", now=NOW, undo_id=undo_id)
+        kinds.delete("rumour")
+
+        assert lifetimes.undo(alice.id, undo_id, now=timezone.now()) == GivenBack(1, left_alone=1)
+
+        assert queries.get_memory(alice.id, rumour.id).version == 2
+        assert [what_it_is(memory)[0] for memory in (rumour, other)] == ["event", "ticket"]
 
     def test_nothing_is_left_to_take_back(self, alice):
         memory, undo_id = ticket(alice), uuid4()
@@ -289,7 +333,7 @@ BULK = {
     "change kind": lambda user, ids: lifetimes.change_kind(
         user.id, ids, kind="session", now=NOW, undo_id=UNDO_ID
     ),
-    "take back": lambda user, _: lifetimes.undo(user.id, UNDO_ID, now=timezone.now()),
+    "take back": lambda user, _: lifetimes.undo(user.id, UNDO_ID, now=timezone.now()).count,
 }
 
 

@@ -17,7 +17,7 @@ from memoryapp.scratchpad import operations as scratchpad
 from memoryapp.scratchpad.models import Run
 from memoryapp.tooling.base import Heard
 from memoryapp.transcript.models import Message
-from tests.longterm.saying import DAY, NOW, message
+from tests.longterm.saying import DAY, NOW, live, message
 from tests.tool_contexts import tool_context
 
 SAID = "By the way, I live in Porto now. My cat is called Miso."
@@ -222,3 +222,15 @@ def test_what_it_tells_of_is_dated_from_when_it_was_said(alice):
     call(alice, said, quote="Yesterday I moved to Porto", statement="I moved to Porto")
 
     assert Memory.objects.get().happened_at == datetime(2026, 2, 28, tzinfo=UTC)
+
+
+def test_the_opposite_of_what_is_only_done_takes_its_place(alice):
+    """What a sentence sets itself off from is no denial: it has the key that its form gives it."""
+    for said_at, words in (
+        (NOW - DAY, "I only drink green tea, never coffee"),
+        (NOW, "I only drink coffee, never tea"),
+    ):
+        said = heard(alice, words, said_at=said_at)
+        call(alice, said, statement=words, quote=words, kind="preference", key="drink.preference")
+
+    assert live(alice) == ["I only drink coffee, never tea"]

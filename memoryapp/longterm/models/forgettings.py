@@ -19,6 +19,8 @@ class Forgetting(models.Model):
     undo_until = models.DateTimeField()
     finished_at = models.DateTimeField(null=True, blank=True)  # past undoing: the rows are gone
     undone_at = models.DateTimeField(null=True, blank=True)
+    # Records of runs that went at once and stay gone: told once, to whoever forgets, and not kept.
+    records_count: int = 0
 
     class Meta:
         indexes: ClassVar = [
@@ -64,8 +66,8 @@ class LifetimeChange(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     made_at = models.DateTimeField()
-    # Of each memory: "id", "is_kept", "expires_at" and "affirmed_at" as ISO moments; of one that was given another kind
-    # also "kind", the slug, and "version", the one that the change made. Nothing that it says.
+    # Of each memory: "id", "is_kept", "expires_at" and "affirmed_at" as ISO moments, "kind" (the slug), and "left": the
+    # same as the change left it. Nothing that it says.
     before = models.JSONField()
 
     def __str__(self) -> str:
