@@ -36,9 +36,8 @@ def ask_anew(
     ``ReplyInProgressError``, ``NotShownError``.
     """
     turn = queries.get_turn(user.id, turn_id)
-    asked = queries.user_message(turn)
-    words = asked.text if text is None else operations.clean_message(text)
-    digest = operations.request_digest(turn_id, words)
+    new_words = None if text is None else operations.clean_message(text)
+    digest = operations.request_digest(turn_id, new_words or "")
     known = operations.known_turn(user.id, idempotency_key, digest)
     if known:
         return known, False
@@ -49,17 +48,19 @@ def ask_anew(
             if known:  # the same request, committed while this one waited for the row
                 return known, False
             require_quiet(turn.conversation_id)
+            # As it reads now that nobody changes it: what was redacted meanwhile is not said again.
+            asked = queries.user_message(queries.get_turn(user.id, turn_id))
             cut(user.id, turn_id)
             sibling = operations.queue_turn(
                 user,
                 turn.conversation_id,
-                text=words,
+                text=asked.text if new_words is None else new_words,
                 idempotency_key=idempotency_key,
                 digest=digest,
                 now=now,
-                said_at=asked.created_at if text is None else None,
+                said_at=asked.created_at if new_words is None else None,
             )
-            if text is None:  # the same words teach what they taught, once
+            if new_words is None:  # the same words teach what they taught, once
                 read_at = asked.extracted_at
                 Message.objects.filter(turn=sibling, role=Message.Role.USER).update(extracted_at=read_at)
             if also:
@@ -92,7 +93,7 @@ def show_branch(user_id: UUID, turn_id: UUID) -> Turn:
     with transaction.atomic(durable=True):
         hold(user_id, turn.conversation_id)
         require_quiet(turn.conversation_id)
-        path = tree.branch_through(turn)
+        path = tree.branch_through(queries.get_turn(user_id, turn_id))  # unless it was deleted meanwhile
         in_conversation = Turn.everything.filter(user_id=user_id, conversation_id=turn.conversation_id)
         in_conversation.filter(is_current=True).exclude(id__in=path).update(is_current=False, left_at=Now())
         in_conversation.filter(id__in=path).update(is_current=True)
@@ -116,7 +117,7 @@ def require_quiet(conversation_id: UUID) -> None:
 
 def cut(user_id: UUID, turn_id: UUID) -> None:
     """The shown branch ends before this turn."""
-    turn = Turn.objects.get(user_id=user_id, id=turn_id)
+    turn = queries.get_turn(user_id, turn_id)
     if not turn.is_current:
         raise NotShownError(gettext("This message is not on the shown branch. Show its branch first."))
     Turn.everything.filter(

@@ -24,7 +24,7 @@ from memoryapp.accounts.models import User
 from memoryapp.activity import operations as activity
 from memoryapp.activity.models import Tier, Verb
 from memoryapp.errors import InvalidInputError, MemoryAppError, NotFoundError
-from memoryapp.transcript import queries, sources, tree
+from memoryapp.transcript import ending, queries, sources, tree
 from memoryapp.transcript.models import Conversation, Message, PinnedLine, Summary, Turn
 from memoryapp.transcript.operations import clean_title, known_turn, request_digest
 from memoryapp.tuning import queries as tuning
@@ -202,10 +202,15 @@ def restore_conversation(user_id: UUID, conversation_id: UUID) -> Conversation:
 
 
 def restore_conversations(user_id: UUID, conversation_ids: Collection[UUID]) -> list[UUID]:
-    """Undo the deletion of these; which of them could be brought back."""
+    """Undo the deletion of these; which of them could be brought back.
+
+    One whose time is over is kept as long again as if something had been said in it now: the sweep would take it.
+    """
     with transaction.atomic(durable=True):
         restored = _locked(queries.deleted_conversations(user_id).filter(id__in=conversation_ids))
-        Conversation.objects.filter(id__in=restored).update(deleted_at=None, undo_until=None)
+        rows = Conversation.objects.filter(id__in=restored)
+        rows.filter(ending.overdue()).update(updated_at=Now())
+        rows.update(deleted_at=None, undo_until=None)
         _note(user_id, Verb.RESTORED, restored)
     return restored
 
@@ -247,8 +252,10 @@ def fork_conversation(user: User, turn_id: UUID, *, idempotency_key: str, now: d
 
 def _fork(user: User, turn: Turn, *, idempotency_key: str, digest: str, now: datetime) -> Conversation:
     with transaction.atomic(durable=True):
-        original = Conversation.objects.select_for_update().get(id=turn.conversation_id)
-        path = tree.path_to(turn)
+        original = _kept(user.id, turn.conversation_id).select_for_update().first()
+        if original is None:
+            raise NotFoundError(gettext("There is no such conversation."))
+        path = tree.path_to(queries.get_turn(user.id, turn.id))  # unless it was deleted meanwhile
         if Turn.objects.filter(id__in=path, status__in=Turn.LIVE).exists():
             raise ReplyInProgressError(gettext("Wait until the reply is finished, or stop it first."))
         copy = Conversation.objects.create(

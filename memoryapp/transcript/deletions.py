@@ -170,9 +170,10 @@ def _deletions(function: str, deletion_id: UUID) -> Func:
 
 
 def _words_are_others(turn: Turn) -> None:
-    """A title that the first words gave, or the model made of them, follows them."""
+    """A title that the first words shown gave, or the model made of them, follows them."""
     conversation = Conversation.objects.get(id=turn.conversation_id)
-    if turn.seq == 1 and conversation.title_source != Conversation.TitleSource.USER:
+    is_first = not queries.turns(turn.user_id, turn.conversation_id).filter(seq__lt=turn.seq).exists()
+    if is_first and conversation.title_source != Conversation.TitleSource.USER:
         Conversation.objects.filter(id=conversation.id).update(
             title=redaction.first_words(conversation), title_source=Conversation.TitleSource.FIRST_WORDS
         )

@@ -1,10 +1,10 @@
-"""What other rules for how long conversations are kept would do, before anybody sets them."""
+"""Which conversations the rules for how long they are kept have ended, and what other rules would do."""
 
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from django.db.models import Count, Q
+from django.db.models import Count, DateTimeField, DurationField, ExpressionWrapper, F, Q, Value
 from django.db.models.functions import Now
 
 from memoryapp.transcript.models import Conversation
@@ -50,6 +50,20 @@ def rules() -> Rules:
     """Those in force."""
     conf = tuning.conf()
     return Rules(conf.transcript_retention_days, conf.temporary_hours)
+
+
+def overdue() -> Q:
+    """The ordinary conversations whose time is over: by their own rule, else by the installation's."""
+    days = ExpressionWrapper(
+        F("retention_days") * Value(timedelta(days=1), output_field=DurationField()),
+        output_field=DurationField(),
+    )
+    before = ExpressionWrapper(Now() - days, output_field=DateTimeField())
+    over = Q(is_temporary=False, retention_days__gt=0, updated_at__lte=before)
+    rule_days = rules().retention_days
+    if rule_days:
+        over |= RULED & Q(updated_at__lte=Now() - timedelta(days=rule_days))
+    return over
 
 
 def preview(other: Rules) -> list[Ending]:

@@ -14,7 +14,7 @@ from typing import Final
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import F, Min
+from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 from django.dispatch import Signal
 from django.utils.translation import gettext
@@ -75,6 +75,19 @@ class Changed:
     chats: int
 
 
+@dataclass(frozen=True, slots=True)
+class Foreseen:
+    """What a redaction would change: the messages with what each says now, in how many chats they stand, and how many
+    summaries lose their text. ``gone``: by what the words are found elsewhere, as ``Gone.texts``."""
+
+    turn_ids: frozenset[UUID]
+    message_ids: frozenset[UUID]
+    chats: int
+    summaries: int
+    gone: frozenset[str]
+    after: str  # what the message itself would say
+
+
 def correct_message(user_id: UUID, message_id: UUID, *, text: str) -> Changed:
     """Put ``text`` in place of what the message says, in every version and every copy of the turn that says the same.
 
@@ -111,26 +124,67 @@ def redact_message(
     """
     with transaction.atomic(durable=True):
         message = _held(user_id, message_id)
-        asked = message.text if words is None else words.strip()
-        sought = Sought(asked)
-        if not sought:
-            raise InvalidInputError(gettext("Write the words to redact."))
-        if not sought.is_in(message.text):
-            raise NotInMessageError(
-                gettext("These words are not in the message. Copy them exactly as they stand there.")
-            )
-        said = _said_with(message)
-        here = [row for row in said if row.turn.conversation_id == message.turn.conversation_id]
-        wanted = [row for row in here if everywhere or _is_version(row, message)]
-        rows = _with_copies(said, [row for row in wanted if sought.is_in(row.text)])
+        sought = _sought(message, words)
+        rows = _saying(sought, _said_with(message), message, everywhere=everywhere)
         rewrite = partial(sought.replaced, mark=MARK)
-        gone = {asked, *(written for row in rows for written in sought.found_in(row.text))}
+        gone = _written(sought, message, words, rows)
         changed = _change(message, rows, Message.Change.REDACTED, rewrite, gone=gone)
         _forget_words(sought.is_in, rows, rewrite)
         activity.note(
             user_id, Verb.REDACTED, tier=Tier.TRANSCRIPT, subject_id=message.turn_id, rows=len(rows)
         )
     return changed
+
+
+def foresee_redaction(
+    user_id: UUID, message_id: UUID, *, words: str | None = None, everywhere: bool = True
+) -> Foreseen:
+    """What ``redact_message`` would change now; it changes nothing. Raises ``NotInMessageError``, ``NotFoundError``."""
+    message = queries.get_message(user_id, message_id)
+    sought = _sought(message, words)
+    rows = _saying(sought, list(_said(message)), message, everywhere=everywhere)
+    chats = _by_conversation(rows)
+    summaries = [
+        made
+        for conversation_id, theirs in chats.items()
+        for made in _made_of_it(user_id, conversation_id, sought.is_in, theirs)
+        if made.text
+    ]
+    return Foreseen(
+        turn_ids=frozenset(row.turn_id for row in rows),
+        message_ids=frozenset(row.id for row in rows),
+        chats=len(chats),
+        summaries=len(summaries),
+        gone=frozenset(_written(sought, message, words, rows)),
+        after=sought.replaced(message.text, mark=MARK),
+    )
+
+
+def _sought(message: Message, words: str | None) -> Sought:
+    """Raises ``InvalidInputError``, ``NotInMessageError``."""
+    sought = Sought(message.text if words is None else words.strip())
+    if not sought:
+        raise InvalidInputError(gettext("Write the words to redact."))
+    if not sought.is_in(message.text):
+        raise NotInMessageError(
+            gettext("These words are not in the message. Copy them exactly as they stand there.")
+        )
+    return sought
+
+
+def _saying(
+    sought: Sought, said: Sequence[Message], message: Message, *, everywhere: bool
+) -> Sequence[Message]:
+    """Those of ``said`` that a redaction of this message changes."""
+    here = [row for row in said if row.turn.conversation_id == message.turn.conversation_id]
+    wanted = [row for row in here if everywhere or _is_version(row, message)]
+    return _with_copies(said, [row for row in wanted if sought.is_in(row.text)])
+
+
+def _written(sought: Sought, message: Message, words: str | None, rows: Sequence[Message]) -> set[str]:
+    """The words as they were asked for, and as each of these writes them."""
+    asked = message.text if words is None else words.strip()
+    return {asked, *(written for row in rows for written in sought.found_in(row.text))}
 
 
 def _held(user_id: UUID, message_id: UUID) -> Message:
@@ -160,8 +214,12 @@ def _family(message: Message) -> list[UUID]:
 
 def _said_with(message: Message) -> Sequence[Message]:
     """All that was said in its conversation and those of its copies, on whatever branch, deleted or not."""
+    return list(_said(message).select_for_update(of=("self",)))
+
+
+def _said(message: Message) -> QuerySet[Message]:
     rows = Message.objects.filter(user_id=message.user_id, turn__conversation__in=_family(message))
-    return list(rows.select_related("turn").order_by("id").select_for_update(of=("self",)))
+    return rows.select_related("turn").order_by("id")
 
 
 def _with_copies(said: Sequence[Message], rows: Sequence[Message]) -> Sequence[Message]:
@@ -205,18 +263,23 @@ def _change(
 
 def _forget_words(holds: Holds, rows: Sequence[Message], rewrite: Rewrite) -> None:
     """What the conversations of these messages, as they were, hold beside them: kept lines, titles, summaries."""
-    changed: dict[UUID, list[Message]] = {}
-    for row in rows:
-        changed.setdefault(row.turn.conversation_id, []).append(row)
+    changed = _by_conversation(rows)
     conversations = list(Conversation.objects.filter(id__in=changed))
     own = Conversation.TitleSource.USER
     given = {conversation.title for conversation in conversations if conversation.title_source != own}
-    given |= {title_from(row.text) for row in rows if row.turn.seq == 1}
+    given |= {title_from(row.text) for row in rows}
     for conversation in conversations:
         theirs = changed[conversation.id]
         _drop_lines(conversation, holds, theirs)
-        _make_summaries_stale(conversation, holds, first_seq=min(row.turn.seq for row in theirs))
+        _make_summaries_stale(conversation, holds, theirs)
         _retitle(conversation, holds, theirs, rewrite, given=given)
+
+
+def _by_conversation(rows: Sequence[Message]) -> dict[UUID, list[Message]]:
+    found: dict[UUID, list[Message]] = {}
+    for row in rows:
+        found.setdefault(row.turn.conversation_id, []).append(row)
+    return found
 
 
 def _retitle(
@@ -230,7 +293,8 @@ def _retitle(
     """``given``: titles that came from what was said. A copy has the title of its original, as its person's own."""
     title, source = conversation.title, conversation.title_source
     stem, copied = _COPIED.sub("", title), "".join(_COPIED.findall(title))
-    is_begun = any(row.turn.seq == 1 for row in rows)
+    first = _first_shown(conversation)
+    is_begun = first is None or any(row.turn.seq <= first.seq for row in rows)
     if source != Conversation.TitleSource.USER and is_begun:
         title, source = first_words(conversation), Conversation.TitleSource.FIRST_WORDS
     elif is_begun and copied and stem in given:
@@ -244,9 +308,12 @@ def _retitle(
 
 def first_words(conversation: Conversation) -> str:
     """The title that the shown branch gives by itself: its first message's first words; empty without one."""
-    first = queries.turns(conversation.user_id, conversation.id).aggregate(seq=Min("seq"))["seq"]
-    turn = queries.turns(conversation.user_id, conversation.id).filter(seq=first).first()
+    turn = _first_shown(conversation)
     return title_from(queries.text_of(turn, Message.Role.USER)) if turn else ""
+
+
+def _first_shown(conversation: Conversation) -> Turn | None:
+    return queries.turns(conversation.user_id, conversation.id).first()
 
 
 def _drop_lines(conversation: Conversation, holds: Holds, rows: Sequence[Message]) -> None:
@@ -265,11 +332,17 @@ def _drop_lines(conversation: Conversation, holds: Holds, rows: Sequence[Message
     PinnedLine.objects.filter(id__in=gone).delete()
 
 
-def _make_summaries_stale(conversation: Conversation, holds: Holds, *, first_seq: int) -> None:
-    """Versions that stand for a changed turn, of whatever branch, and those that hold the words: without their text."""
-    versions = Summary.objects.filter(user_id=conversation.user_id, conversation=conversation)
+def _make_summaries_stale(conversation: Conversation, holds: Holds, rows: Sequence[Message]) -> None:
+    """Without their text."""
     was_used = queries.current_summary(conversation.user_id, conversation.id)
-    made_of_it = [row.id for row in versions if row.last_seq >= first_seq or holds(row.text)]
+    made_of_it = [made.id for made in _made_of_it(conversation.user_id, conversation.id, holds, rows)]
     Summary.objects.filter(id__in=made_of_it).update(is_stale=True, text="", deletion_ids=[])
     if was_used and was_used.id in made_of_it:
         nudge(REBUILD_SUMMARY, conversation.id)
+
+
+def _made_of_it(user_id: UUID, conversation_id: UUID, holds: Holds, rows: Sequence[Message]) -> list[Summary]:
+    """Summaries that stand for a turn of these, of whatever branch, and those that hold the words."""
+    first_seq = min(row.turn.seq for row in rows)
+    versions = Summary.objects.filter(user_id=user_id, conversation_id=conversation_id)
+    return [made for made in versions if made.last_seq >= first_seq or holds(made.text)]

@@ -7,24 +7,13 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from django.db import transaction
-from django.db.models import (
-    DateTimeField,
-    DurationField,
-    Exists,
-    ExpressionWrapper,
-    F,
-    OuterRef,
-    Q,
-    QuerySet,
-    Value,
-)
-from django.db.models.functions import Now
+from django.db.models import Exists, F, OuterRef, QuerySet
 from django.utils.translation import gettext
 
 from memoryapp.activity import operations as activity
 from memoryapp.activity.models import Tier, Verb
 from memoryapp.errors import InvalidInputError, NotFoundError
-from memoryapp.transcript import keys, queries, sources
+from memoryapp.transcript import ending, keys, queries, sources
 from memoryapp.transcript.conversations import delete_conversations
 from memoryapp.transcript.models import Conversation, Turn
 from memoryapp.transcript.operations import grouped
@@ -136,16 +125,5 @@ def delete_overdue() -> int:
 
 
 def _overdue() -> QuerySet[Conversation]:
-    days = ExpressionWrapper(
-        F("retention_days") * Value(timedelta(days=1), output_field=DurationField()),
-        output_field=DurationField(),
-    )
-    over = Q(
-        retention_days__gt=0,
-        updated_at__lte=ExpressionWrapper(Now() - days, output_field=DateTimeField()),
-    )
-    rule_days = tuning.conf().transcript_retention_days
-    if rule_days:
-        over |= Q(retention_days=None, pinned_at=None, updated_at__lte=Now() - timedelta(days=rule_days))
     live = Turn.objects.filter(conversation=OuterRef("pk"), status__in=Turn.LIVE)
-    return Conversation.objects.filter(over, deleted_at=None, is_temporary=False).exclude(Exists(live))
+    return Conversation.objects.filter(ending.overdue(), deleted_at=None).exclude(Exists(live))

@@ -155,8 +155,8 @@ def edit_summary(user_id: UUID, conversation_id: UUID, *, version: int, text: st
 def pin_line(user_id: UUID, turn_id: UUID, *, text: str) -> PinnedLine:
     """Keep words of a turn, of either side, verbatim in every prompt. Pinning the same words again changes nothing.
 
-    Raises ``InvalidInputError`` unless the words stand in the turn exactly, ``PinsFullError`` when all lines together
-    would take more than ``pinned_max_tokens``.
+    Raises ``InvalidInputError`` unless the words stand in the turn exactly, ``SecretRefusedError``, and
+    ``PinsFullError`` when all lines together would take more than ``pinned_max_tokens``.
     """
     text = text.replace("\r\n", "\n").strip()
     turn = queries.get_turn(user_id, turn_id)
@@ -165,13 +165,15 @@ def pin_line(user_id: UUID, turn_id: UUID, *, text: str) -> PinnedLine:
     if len(text) > PINNED_MAX_CHARS:
         message = gettext("These are {n} characters; at most {most} can be kept as one line. Choose fewer.")
         raise InvalidInputError(message.format(n=grouped(len(text)), most=grouped(PINNED_MAX_CHARS)))
-    if "\x00" in text or not any(text in message.text for message in turn.messages.all()):
-        raise MalformedTextError(gettext("Choose words exactly as they stand in the message."))
+    refuse_secret(text)
     with transaction.atomic(durable=True):
         held = Conversation.objects.select_for_update().filter(id=turn.conversation_id, deleted_at=None)
         if not held:
             raise NotFoundError(gettext("There is no such conversation."))
-        if not Turn.objects.filter(id=turn.id, is_current=True).exists():
+        turn = queries.get_turn(user_id, turn_id)  # as it reads now that nobody changes it
+        if "\x00" in text or not any(text in message.text for message in turn.messages.all()):
+            raise MalformedTextError(gettext("Choose words exactly as they stand in the message."))
+        if not turn.is_current:
             raise NotShownError(gettext("This message is not on the shown branch. Show its branch first."))
         known = PinnedLine.objects.filter(user_id=user_id, turn=turn, text=text).first()
         if known and known.removed_at is None:

@@ -425,3 +425,24 @@ def test_bob_deletes_and_undoes_nothing_of_alices(alice, bob):
         deletions.undo_deletion(bob.id, deletion.id)
 
     assert seen(first) == [(1, "figs")]
+
+
+def test_a_title_says_the_first_words_that_are_left(alice):
+    first, second, _ = talk(alice, "figs", "zanzibar", "dates")
+
+    titles = []
+    for turn in (first, second):
+        delete(turn)
+        titles.append(queries.get_conversation(alice.id, first.conversation_id).title)
+
+    assert titles == ["zanzibar", "dates"]
+
+
+def test_a_title_says_the_first_words_that_are_back(alice):
+    first, second, _ = talk(alice, "figs", "zanzibar", "dates")
+    delete(first)
+    deletion = delete(second)
+
+    deletions.undo_deletion(alice.id, deletion.id)
+
+    assert queries.get_conversation(alice.id, first.conversation_id).title == "zanzibar"

@@ -3,6 +3,7 @@
 import pytest
 
 from memoryapp.errors import InvalidInputError, NotFoundError
+from memoryapp.policies.secrets import SecretRefusedError
 from memoryapp.transcript import branches, conversations, queries, summaries
 from memoryapp.transcript.conversations import NotShownError
 from memoryapp.transcript.models import PinnedLine, Summary
@@ -189,3 +190,12 @@ def test_an_edited_summary_is_visible_and_no_longer_than_any_summary_may_be(alic
 
     with pytest.raises(InvalidInputError, match=says):
         summaries.edit_summary(alice.id, turn.conversation_id, version=1, text=text)
+
+
+def test_a_line_that_would_keep_a_secret_in_every_prompt_is_refused(alice):
+    turn = said(alice, "My password is hunter2")
+
+    with pytest.raises(SecretRefusedError):
+        summaries.pin_line(alice.id, turn.id, text="password is hunter2")
+
+    assert kept(turn) == []

@@ -13,7 +13,7 @@ from memoryapp.longterm.operations import Source
 from memoryapp.nudges import EXTRACT_CONVERSATION, REBUILD_SUMMARY
 from memoryapp.policies.secrets import SecretRefusedError
 from memoryapp.scratchpad.models import Run, Step
-from memoryapp.transcript import conversations, queries, redaction, search, sources, summaries
+from memoryapp.transcript import conversations, deletions, queries, redaction, search, sources, summaries
 from memoryapp.transcript.conversations import ReplyInProgressError
 from memoryapp.transcript.models import (
     Conversation,
@@ -381,3 +381,31 @@ def test_copies_wait_until_the_reply_in_one_is_finished(alice):
         redaction.redact_message(alice.id, message_of(turn).id, words="figs")
 
     assert text_of(turn) == "figs"
+
+
+# Longer than a title, which ends within the words.
+LONG = "My passport is lost; Falcon, the zanzibar merger with all of Acme, closes on Friday"
+
+
+@pytest.mark.parametrize(
+    ("change", "title"),
+    [
+        (lambda id_, user: redaction.correct_message(user.id, id_, text="Other words"), "Other words"),
+        (lambda id_, user: redaction.redact_message(user.id, id_), MARK),
+        (
+            lambda id_, user: redaction.redact_message(
+                user.id, id_, words="the zanzibar merger with all of Acme"
+            ),
+            f"My passport is lost; Falcon, {MARK}, closes on Friday",
+        ),
+    ],
+)
+def test_a_title_made_of_the_first_message_that_is_left_loses_its_words_too(alice, change, title):
+    first, second = talk(alice, "figs", LONG)
+    deletions.delete_turns(alice.id, first.id, following=False, now=timezone.now())
+    copy = conversations.fork_conversation(alice, second.id, idempotency_key="k", now=timezone.now())
+
+    change(message_of(second).id, alice)
+
+    of_both = [queries.get_conversation(alice.id, id_).title for id_ in (first.conversation_id, copy.id)]
+    assert of_both == [title, f"{title} (copy)"]

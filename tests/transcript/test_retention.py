@@ -188,3 +188,25 @@ def test_until_a_day_is_until_that_day_of_its_person_is_over(alice, zone):
 def test_a_day_that_is_over_or_out_of_reach_is_refused(alice, day):
     with pytest.raises(InvalidInputError):
         retention.days_to(start(alice), day, now=timezone.now())
+
+
+@pytest.mark.parametrize("own_days", [None, 2])
+def test_one_that_is_brought_back_is_kept_as_long_again(alice, rule, own_days):
+    old = spoken_days_ago(alice, 31)
+    retention.keep_for(alice.id, old.id, days=own_days)
+    retention.delete_overdue()
+
+    back = conversations.restore_conversation(alice.id, old.id)
+
+    ahead = retention.kept_until(back) - timezone.now()
+    assert timedelta(0) <= timedelta(days=own_days or 30) - ahead < timedelta(minutes=5)
+    assert (retention.delete_overdue(), is_there(old)) == (0, True)
+
+
+def test_one_whose_time_is_not_over_comes_back_as_it_was(alice, rule):
+    recent = spoken_days_ago(alice, 29)
+    conversations.delete_conversation(alice.id, recent.id)
+
+    back = conversations.restore_conversation(alice.id, recent.id)
+
+    assert back.updated_at == recent.updated_at
