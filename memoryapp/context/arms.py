@@ -183,7 +183,8 @@ def turns(
     """What was said in other conversations, without the questions that the user asked before.
 
     The order is that of ``policies.dialogue``. To stand in one list with the other arms, the first takes the highest
-    confidence as its score, the second the next, and so on; each is included by a confidence of its own.
+    confidence as its score, the second the next, and so on; each is included by a confidence of its own. Of a turn
+    that read what strangers wrote nothing is used while something that it taught waits for its person's word.
     """
     if not asked.question.sought.words:
         return []
@@ -201,7 +202,8 @@ def turns(
     messages = transcript.past_messages(user_id, [found.message_ids[index] for index in order])
     forgotten = tombstones.forgotten_turns(user_id, {message.turn_id for message in messages.values()})
     messages = {key: message for key, message in messages.items() if message.turn_id not in forgotten}
-    return [
+    waiting = longterm.waiting_turns(user_id, {message.turn_id for message in messages.values()})
+    judged = [
         _turn(
             messages[found.message_ids[index]],
             asked,
@@ -212,6 +214,10 @@ def turns(
         )
         for index, height in zip(order, heights, strict=True)
         if found.message_ids[index] in messages
+    ]
+    return [
+        verdicts.left_out(item, verdicts.WAITS) if item.included and item.message.turn_id in waiting else item
+        for item in judged
     ]
 
 

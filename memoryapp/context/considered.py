@@ -23,6 +23,7 @@ SAME_WORDS = "the same words are in already"
 SOURCE_OF_FACT = "a fact from it is in already"
 REPLACED = "what it says was replaced"
 ONLY_A_QUESTION = "only a question"
+WAITS = "what it says waits for a word"
 UNAVAILABLE = "memory unavailable"
 
 
@@ -33,7 +34,7 @@ class Considered:
     ``arms``: a number for each way in which it was compared, None where it could not be. ``score`` orders candidates
     of all sorts; ``confidence`` is the probability that it answers the question (None for what is always used, unless
     the question called for it), or of an experience how near its goal is. ``excerpt``: what of a message stands in the
-    prompt, where that is not all of it.
+    prompt, where that is not all of it. ``trust``: of a fact, where its person's word makes it more than its origin.
     """
 
     what: Memory | PastMessage | Experience
@@ -43,6 +44,7 @@ class Considered:
     included: bool
     reason: str
     excerpt: str = ""
+    trust: Origin | None = None
 
     @property
     def sort(self) -> Sort:
@@ -81,8 +83,11 @@ class Considered:
                 return self.what.goal
 
     @property
-    def origin(self) -> Origin:
-        return Origin(self.what.taint if isinstance(self.what, PastMessage) else self.what.origin)
+    def taint(self) -> Origin:
+        """What it brings into a prompt."""
+        return self.trust or Origin(
+            self.what.taint if isinstance(self.what, PastMessage) else self.what.origin
+        )
 
 
 def left_out(item: Considered, reason: str) -> Considered:

@@ -66,7 +66,7 @@ class Recall:
     @property
     def taint(self) -> Origin:
         """The weakest origin among what goes into the prompt."""
-        return weakest(item.origin for item in self.included)
+        return weakest(item.taint for item in self.included)
 
 
 NOTHING = Recall(())
@@ -116,12 +116,10 @@ def recall(
         max_items=conf.recall_max_items,
     )
     left_out = {item.what.id for item, is_in in zip(candidates, fits, strict=True) if not is_in}
-    return Recall(
-        [
-            verdicts.left_out(item, verdicts.OVER_BUDGET) if item.what.id in left_out else item
-            for item in ranked
-        ]
-    )
+    judged = [
+        verdicts.left_out(item, verdicts.OVER_BUDGET) if item.what.id in left_out else item for item in ranked
+    ]
+    return Recall(_trusted(user_id, judged))
 
 
 def _as_called_for(item: Considered, found: Considered | None) -> Considered:
@@ -158,7 +156,7 @@ def search(
         in_prompt=in_prompt,
         without=without,
     )
-    return _each_once(user_id, found, question)[:limit]
+    return _trusted(user_id, _each_once(user_id, found, question)[:limit])
 
 
 def prompt_items(recall: Recall) -> list[dict[str, object]]:
@@ -262,6 +260,14 @@ def _each_once(
         seen.add(words)
         judged[item.what.id] = item
     return [judged.get(item.what.id, item) for item in ranked]
+
+
+def _trusted(user_id: UUID, judged: Sequence[Considered]) -> list[Considered]:
+    """With what the facts that are given bring along, by their person's word."""
+    trust = longterm.trust_of(
+        user_id, [item.memory for item in judged if item.included and item.sort == "fact"]
+    )
+    return [replace(item, trust=trust.get(item.what.id)) for item in judged]
 
 
 def _without_lines(item: Considered, lines: Sequence[str]) -> Considered:

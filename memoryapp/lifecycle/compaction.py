@@ -21,6 +21,7 @@ from memoryapp.policies import compaction as policy
 from memoryapp.policies import summaries as form
 from memoryapp.policies.budget import share_out
 from memoryapp.policies.fencing import without_tags
+from memoryapp.policies.secrets import find_secret
 from memoryapp.policies.summaries import Said
 from memoryapp.transcript import queries, tree
 from memoryapp.transcript import summaries as transcript
@@ -278,14 +279,14 @@ def _fenced(text: str) -> str:
 
 
 def _lines_to_keep(conversation: Conversation, covered: Sequence[SpokenTurn]) -> list[NewLine]:
-    """The first goal and the rules that the user stated, word for word, as far as there is room for them."""
+    """The first goal and the rules that the user stated, word for word, as far as there is room: no secrets."""
     kept = list(queries.lines_of_all_branches(conversation.user_id, conversation.id))
     known = {line.text for line in kept}
     room = transcript.pinned_limit_tokens() - sum(estimate_text(line.text) for line in kept)
     lines: list[NewLine] = []
     for line in _candidates(covered):
         tokens = estimate_text(line.text)
-        if line.text not in known and tokens <= room:
+        if line.text not in known and tokens <= room and not find_secret(line.text):
             lines.append(line)
             known.add(line.text)
             room -= tokens

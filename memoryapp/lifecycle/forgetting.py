@@ -27,27 +27,43 @@ def pass_over_messages(traces: Traces, **_: object) -> None:
 
 
 @receiver(longterm.forgetting, dispatch_uid="drop-run-records")
-def drop_run_records(traces: Traces, **_: object) -> None:
+def drop_run_records(traces: Traces, **_: object) -> int:
     """Runs that wait lose what they noted; runs that a worker is at lose their record when they end (``close_run``).
 
-    What was said in a turn so far stays: it is a part of the conversation.
+    What was said in a turn so far stays: it is a part of the conversation. Returns how many records went.
     """
-    drop_what_holds(
+    return drop_what_holds(
         traces.user_id, run_ids=traces.run_ids, texts=traces.texts, forgetting_id=traces.forgetting_id
     )
 
 
 def drop_what_holds(
     user_id: UUID, *, run_ids: frozenset[UUID], texts: frozenset[str], forgetting_id: UUID | None = None
-) -> None:
-    """Drop the records of these runs and of all that hold one of the texts, within the caller's transaction."""
-    beginnings = {text[:BEGINNING_CHARS] for text in texts}
-    run_ids = run_ids.union(runs.runs_holding(user_id, beginnings).values_list("id", flat=True))
+) -> int:
+    """Drop the records of these runs and of all that hold one of the texts, within the caller's transaction; how
+    many went."""
+    beginnings = _beginnings(texts)
+    run_ids = _holding(user_id, run_ids, beginnings)
     experiences.drop(user_id, run_ids=run_ids, texts=beginnings, forgetting_id=forgetting_id)
-    scratchpad.drop_records(user_id, run_ids)
+    dropped = scratchpad.drop_records(user_id, run_ids)
     for turn_id in scratchpad.empty_idle(user_id, run_ids, forgotten=beginnings):
         # After the commit: a turn's end locks the turn before its person, a forgetting has the person's lock.
         transaction.on_commit(partial(_wake, user_id, turn_id))
+    return dropped
+
+
+def records_that_hold(user_id: UUID, *, run_ids: frozenset[UUID], texts: frozenset[str]) -> int:
+    """How many records ``drop_what_holds`` would drop."""
+    return runs.on_record(user_id).filter(id__in=_holding(user_id, run_ids, _beginnings(texts))).count()
+
+
+def _beginnings(texts: frozenset[str]) -> set[str]:
+    return {text[:BEGINNING_CHARS] for text in texts}
+
+
+def _holding(user_id: UUID, run_ids: frozenset[UUID], beginnings: set[str]) -> frozenset[UUID]:
+    """These runs, and all that hold one of the texts."""
+    return run_ids.union(runs.runs_holding(user_id, beginnings).values_list("id", flat=True))
 
 
 def _wake(user_id: UUID, turn_id: UUID) -> None:

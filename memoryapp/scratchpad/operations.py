@@ -268,10 +268,11 @@ def _count(user_id: UUID, spending: Spending) -> None:
         tuning.spend(user_id, spending.usage)
 
 
-def drop_records(user_id: UUID, run_ids: Iterable[UUID]) -> None:
-    """Delete the records of those of these runs that have ended, within the caller's transaction."""
+def drop_records(user_id: UUID, run_ids: Iterable[UUID]) -> int:
+    """Delete the records of those of these runs that have ended, within the caller's transaction; how many."""
     ended = Run.objects.filter(user_id=user_id, id__in=list(run_ids)).exclude(status=Run.Status.RUNNING)
-    ended.delete()
+    _, deleted = ended.delete()
+    return deleted.get("scratchpad.Run", 0)
 
 
 def empty_idle(user_id: UUID, run_ids: Iterable[UUID], *, forgotten: Iterable[str]) -> list[UUID]:

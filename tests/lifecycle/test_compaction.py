@@ -333,6 +333,17 @@ def test_the_first_goal_and_the_users_rules_are_kept_word_for_word(conversation,
     assert kinds["goal"].startswith("Help me to plan a trip to Lisbon. word")
 
 
+def test_a_rule_that_tells_a_secret_is_not_kept(conversation, small_window):
+    say(conversation, f"Never forget that my password is hunter2. {PADDING}", "Understood. " + PADDING)
+    say(conversation, f"Never book anything on a Sunday. {PADDING}", "Understood. " + PADDING)
+    talk(conversation, 9)
+
+    compact(conversation)
+
+    assert [line for line in kept_lines(conversation) if "hunter2" in line[1]] == []
+    assert ("constraint", "Never book anything on a Sunday.") in kept_lines(conversation)
+
+
 def test_a_rule_that_was_taken_off_is_not_kept_again(conversation, small_window):
     say(conversation, f"Never book anything on a Sunday. {PADDING}", "Understood. " + PADDING)
     talk(conversation, 9)
