@@ -81,7 +81,10 @@ def assert_problem(response, status):
 
 
 def test_an_unknown_address_is_a_page(browser):
-    assert_page(browser.get("/nonsense"), 404, "There is nothing here")
+    html = assert_page(browser.get("/nonsense"), 404, "There is nothing here")
+
+    assert html.count("There is nothing here") == 2  # the title of the page, and its heading
+    assert "The address may be wrong, or what was here has been deleted." in html
 
 
 def test_an_unknown_address_is_a_page_for_strangers_too(client, db):

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from uuid import UUID
 
 from django.template.defaultfilters import filesizeformat
@@ -10,13 +10,13 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.http import urlencode
-from django.utils.translation import gettext, gettext_lazy, ngettext
+from django.utils.translation import gettext, gettext_lazy
 
 from memoryapp.inspector import charts
 from memoryapp.inspector.amounts import count_text
 from memoryapp.inspector.charts import Chart, Point
 from memoryapp.longterm.models import Kind, Memory
-from memoryapp.longterm.presentation import expires_text
+from memoryapp.longterm.presentation import expires_text, last_day, last_moment, left_text
 
 KINDS_SHOWN = 8
 TIER_LABELS = {
@@ -31,6 +31,7 @@ class NewsRow:
     """One thing that happened, with the button that takes it back.
 
     ``before``: what it said until then. ``version``: of ``memory_id``, which ``revert`` of the overview acts on.
+    ``is_hidden``: it has expired by a change of its kind's lifetime.
     """
 
     memory_id: UUID
@@ -41,6 +42,7 @@ class NewsRow:
     version: int
     before: str = ""
     expires_text: str = ""
+    is_hidden: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +93,15 @@ def changed_row(former: Memory) -> NewsRow:
 
 def expired_row(memory: Memory) -> NewsRow:
     ended_at: datetime = memory.fades_at  # type: ignore[attr-defined]  # annotated by the query
+    hidden_at: datetime | None = getattr(memory, "hidden_at", None)
     return NewsRow(
-        memory.id, memory.statement, _url(memory.id), gettext(memory.kind.label), ended_at, memory.version
+        memory_id=memory.id,
+        statement=memory.statement,
+        url=_url(memory.id),
+        kind_label=gettext(memory.kind.label),
+        at=hidden_at or ended_at,
+        version=memory.version,
+        is_hidden=hidden_at is not None,
     )
 
 
@@ -147,7 +156,7 @@ def _url(memory_id: UUID) -> str:
 
 @dataclass(frozen=True, slots=True)
 class EndingRow:
-    """A fact that expires. ``left``: how long it has, in words."""
+    """A fact that expires. ``ends_at``: its last moment; ``left``: how long it has, in words."""
 
     memory_id: UUID
     statement: str
@@ -172,33 +181,24 @@ def by_day(memories: Sequence[Memory], *, now: datetime) -> list[EndingDay]:
     days: list[EndingDay] = []
     for memory in memories:
         ends_at: datetime = memory.fades_at  # type: ignore[attr-defined]  # annotated by the query
-        day = timezone.localtime(ends_at - timedelta(microseconds=1)).date()
-        away = (day - timezone.localtime(now).date()).days
+        day = last_day(ends_at)
         if not days or days[-1].date != day:
-            days.append(EndingDay(_day_name(day, away=away), day, []))
+            days.append(EndingDay(_day_name(day, now=now), day, []))
         row = EndingRow(
             memory_id=memory.id,
             statement=memory.statement,
             url=_url(memory.id),
             kind_label=gettext(memory.kind.label),
             said_at=memory.said_at,
-            ends_at=ends_at,
-            left=_left(ends_at - now, away=away),
+            ends_at=last_moment(ends_at),
+            left=left_text(ends_at, now=now),
         )
         days[-1].rows.append(row)
     return days
 
 
-def _day_name(day: date, *, away: int) -> str:
+def _day_name(day: date, *, now: datetime) -> str:
+    away = (day - timezone.localdate(now)).days
     if away in {0, 1}:
         return gettext("Today") if away == 0 else gettext("Tomorrow")
     return date_format(day, gettext("l, j F"))
-
-
-def _left(left: timedelta, *, away: int) -> str:
-    if away > 1:
-        return gettext("{n} days left").format(n=away)
-    hours = int(left.total_seconds() // 3600)
-    if hours < 1:
-        return gettext("less than an hour left")
-    return ngettext("{n} hour left", "{n} hours left", hours).format(n=hours)

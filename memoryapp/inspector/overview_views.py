@@ -35,6 +35,7 @@ from memoryapp.transcript import queries as transcript
 SHOWN: Final = 5
 LISTED: Final = 30  # of the news, when all of them are asked for
 WEEKS: Final = 12
+OPENINGS_TOLD_FOR: Final = timedelta(days=30)
 FIRST_LOOK: Final = timedelta(days=365 * 100)  # before a first visit there is nothing that was seen
 
 
@@ -57,8 +58,13 @@ def overview(request: HttpRequest) -> HttpResponse:
     recalls = context_queries.recalls_per_week(user_id, weeks=WEEKS, now=now)
     quota = queries.quota(user_id)
     tiers = _tiers(user_id, facts=facts)
+    is_opened = break_glass.opened(request) is not None
     context = {
         "quota": quota,
+        "is_opened": is_opened,
+        "openings": []
+        if is_opened
+        else list(activity.openings_of(user_id, since=now - OPENINGS_TOLD_FOR)[:3]),
         "is_fresh": not (quota.used or tiers["transcript"]["count"]),
         "room": show.quota_chart(quota.used, quota.limit),
         "soon_days": SOON_DAYS,

@@ -13,10 +13,9 @@ from django.utils.translation import gettext, pgettext
 from memoryapp.longterm import queries as longterm
 from memoryapp.longterm.feedback import is_set_aside
 from memoryapp.longterm.models import Memory
-from memoryapp.longterm.presentation import ORIGIN_LABELS, STATUS_LABELS, expires_text
+from memoryapp.longterm.presentation import STATUS_LABELS, expires_text, origin_text
 from memoryapp.policies.flags import instruction_shaped
 from memoryapp.policies.reconciliation import normalise
-from memoryapp.policies.trust import Origin
 from memoryapp.transcript.models import Message, Turn
 
 
@@ -64,7 +63,7 @@ def memory_row(memory: Memory) -> MemoryRow:
         statement=memory.statement,
         kind_label=gettext(memory.kind.label),
         kind_slug=memory.kind.slug,
-        origin_label=str(ORIGIN_LABELS[Origin(memory.origin)]),
+        origin_label=origin_text(memory.origin, is_from_chat=memory.source_message_id is not None),
         quote="" if _is_same(memory.quote, memory.statement) else memory.quote,
         said_at=memory.said_at,
         recorded_at=memory.recorded_at,

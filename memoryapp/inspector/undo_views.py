@@ -17,6 +17,7 @@ from memoryapp.inspector.break_glass import subject
 from memoryapp.inspector.posted import next_page, uuid_of
 from memoryapp.longterm import forgettings, lifetimes
 from memoryapp.longterm.forgettings import TooLateError, Undone, UndoneAlreadyError
+from memoryapp.longterm.lifetimes import GivenBack
 
 
 @login_required
@@ -49,17 +50,31 @@ def lifetimes_undo(request: HttpRequest) -> HttpResponse:
     """Every lifetime of a change, or every kind, as it was, to the moment."""
     user_id, change_id = subject(request), uuid_of(request.POST.get("change", ""))
     try:
-        count = lifetimes.undo(user_id, change_id, now=timezone.now())
+        given_back = lifetimes.undo(user_id, change_id, now=timezone.now())
     except MemoryAppError as error:
         messages.error(request, str(error))
     else:
-        text = ngettext("It is as it was.", "As before: {n} facts.", count)
-        undoing.tell(request, text.format(n=count_text(count)))
+        undoing.tell(request, _lives_again(given_back))
     return HttpResponseRedirect(next_page(request.POST) or reverse("inspector:facts"))
 
 
+def _lives_again(given_back: GivenBack) -> str:
+    count, left_alone = given_back.count, given_back.left_alone
+    back = ngettext("It is as it was.", "As before: {n} facts.", count).format(n=count_text(count))
+    if not left_alone:
+        return back
+    rest = ngettext(
+        "One was left alone: it was changed since, or is not there any more.",
+        "{n} were left alone: they were changed since, or are not there any more.",
+        left_alone,
+    )
+    return f"{back} {rest.format(n=count_text(left_alone))}"
+
+
 def _said(undone: Undone) -> str:
-    count = undone.memories + undone.experiences
+    count = (
+        undone.memories or undone.experiences
+    )  # an experience also comes back beside the fact that it was made of
     back = ngettext("It is back.", "{n} are back.", count).format(n=count_text(count))
     if not undone.kept_away:
         return back if count else gettext("Nothing was left to bring back.")

@@ -14,7 +14,9 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
+from django.utils.translation import ngettext
 
+from memoryapp.inspector.amounts import count_text
 from memoryapp.longterm import lifetimes
 from memoryapp.longterm.models import Forgetting
 
@@ -71,15 +73,26 @@ def put(request: HttpRequest, made: Offer) -> None:
 
 
 def of_forgetting(forgetting: Forgetting, *, text: str) -> Offer:
-    """Of a forgetting that its person can still undo, or finish now."""
+    """Of a forgetting that its person can still undo, or finish now; with what does not come back then."""
     if forgetting.finished_at is not None:
         return Offer(text)
     return Offer(
-        text,
+        f"{text} {_gone_for_good(forgetting.records_count)}".strip(),
         url=reverse("inspector:forgetting_undo", args=[forgetting.id]),
         until=forgetting.undo_until.isoformat(),
         finish_url=reverse("inspector:forgetting_finish", args=[forgetting.id]),
     )
+
+
+def _gone_for_good(records: int) -> str:
+    if not records:
+        return ""
+    said = ngettext(
+        "{n} run record that held it is gone for good, whatever you undo.",
+        "{n} run records that held it are gone for good, whatever you undo.",
+        records,
+    )
+    return said.format(n=count_text(records))
 
 
 def tell(request: HttpRequest, text: str) -> None:

@@ -45,6 +45,13 @@ document.addEventListener("change", (event) => {
 addEventListener("pageshow", showCount);
 showCount();
 
+/** What is picked, else the fact where the reader is, which is picked by that. */
+function forget() {
+  if (!form) return;
+  if (form.hidden) KEYS.x();
+  form.querySelector("[value=forget]:enabled")?.click();
+}
+
 function at() {
   return document.querySelector("[data-at]");
 }
@@ -65,7 +72,7 @@ const KEYS = {
   k: () => go(-1),
   x: () => at()?.querySelector("[name=fact]").click(),
   e: () => (at()?.querySelector("a.fact, .fact__statement") ?? document.getElementById("fact-edit"))?.click(),
-  "#": () => form?.querySelector("[value=forget]:enabled")?.click(),
+  "#": forget,
   z: () => document.querySelector(".undo__form button")?.click(),
   "/": () => document.getElementById("facts-q")?.focus(),
 };

@@ -163,6 +163,33 @@ class TestOpened:
         alice.refresh_from_db()
         assert alice.memory_visited_at is None
 
+    def test_the_overview_says_whose_it_is_and_offers_none_of_their_switches(self, staff, alice):
+        remember(alice, "I like figs")
+        own = words_of(signed_in(alice).get(reverse("inspector:overview")))
+        open_memory(staff, alice)
+
+        shown = words_of(staff.get(reverse("inspector:overview")))
+
+        assert "all of it is theirs." in shown
+        assert "yours to correct" not in shown
+        assert "Pause using memory" not in shown
+        assert "An admin opened your memory" not in shown
+        assert "yours to correct" in own
+        assert "Pause using memory" in own
+
+    def test_the_persons_overview_says_for_a_month_by_whom_and_why_it_was_opened(self, staff, alice, bob):
+        open_memory(staff, alice)
+        overview = reverse("inspector:overview")
+        shown = words_of(signed_in(alice).get(overview))
+        Entry.objects.filter(verb=Verb.OPENED).update(recorded_at=timezone.now() - timedelta(days=31))
+
+        later = words_of(signed_in(alice).get(overview))
+
+        assert "An admin opened your memory" in shown
+        assert "carol: Ticket 7 See what they did" in shown
+        assert "An admin opened your memory" not in later
+        assert "An admin opened your memory" not in words_of(signed_in(bob).get(overview))
+
     def test_closed_it_stays_closed_when_a_slow_request_writes_its_session_back(self, staff, alice):
         memory = remember(alice, "I like figs").memory
         open_memory(staff, alice)

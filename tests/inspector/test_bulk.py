@@ -7,9 +7,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from memoryapp.longterm import forgettings, lifetimes, queries
-from memoryapp.longterm.models import Forgetting, Memory
+from memoryapp.longterm.models import Experience, Forgetting, Memory
 from memoryapp.policies.trust import Origin
 from tests.inspector.reading import words_of
+from tests.inspector.test_experiences import learn
 from tests.longterm.saying import DAY, NOW, live, remember
 
 FACTS, BULK = reverse("inspector:facts"), reverse("inspector:facts_bulk")
@@ -56,6 +57,18 @@ def test_undo_brings_them_back(browser, alice):
     assert response["Location"] == f"{FACTS}?sort=oldest"
     assert len(live(alice)) == 3
     assert "2 are back." in words_of(browser.get(FACTS))
+
+
+def test_undo_counts_facts_and_not_the_experiences_that_come_back_with_them(browser, alice):
+    [one] = many(alice, 1)
+    learn(alice)
+    browser.post(BULK, {"do": "forget", "fact": picked(one)})
+    act = Forgetting.objects.get(user=alice)
+    Experience.objects.filter(user=alice).update(forgetting=act)
+
+    browser.post(reverse("inspector:forgetting_undo", args=[act.id]))
+
+    assert "It is back." in words_of(browser.get(FACTS))
 
 
 def test_forget_now_ends_the_time_to_undo(browser, alice):
@@ -181,6 +194,21 @@ def test_a_change_of_lifetimes_is_undone_by_its_person_alone_and_for_an_hour(
 
     assert Memory.objects.get(id=one.id).is_kept
     assert browser.post(offer["url"], {"change": "nonsense"}).status_code == 422
+
+
+def test_an_undo_says_how_many_it_left_alone_for_a_later_word(browser, alice):
+    memories = many(alice, 3)
+    Memory.objects.filter(user=alice).update(affirmed_at=NOW - 9 * DAY)
+    browser.post(BULK, {"do": "extend", "fact": picked(*memories)})
+    offer = browser.session["undo_offers"][-1]
+    browser.post(BULK, {"do": "keep", "fact": picked(memories[0])})
+
+    browser.post(offer["url"], offer["fields"])
+
+    said = "As before: 2 facts. One was left alone: it was changed since, or is not there any more."
+    assert said in words_of(browser.get(FACTS))
+    left = [(is_kept, at == NOW - 9 * DAY) for _, is_kept, _, at in lifetimes_of(alice)]
+    assert left == [(True, False), (False, True), (False, True)]
 
 
 def test_another_kind_is_taken_back_by_the_offered_button(browser, alice):

@@ -9,8 +9,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from memoryapp.inspector import overview_presentation, undoing
-from memoryapp.longterm import lifetimes, queries, tallies
-from memoryapp.longterm.models import Memory
+from memoryapp.longterm import kind_changes, lifetimes, queries, tallies
+from memoryapp.longterm.models import KindChange, Memory
 from tests.inspector.reading import words_of
 from tests.longterm.saying import DAY, NOW, live, remember
 
@@ -190,3 +190,27 @@ def test_many_are_paged_and_cost_no_more_queries_than_few(browser, alice):
     rest = browser.get(EXPIRING + page.context["next_url"])
     assert listed(page) + listed(rest) == [f"Event {number} takes place" for number in range(30)]
     assert tallies.expiring_count(alice.id, now=timezone.now(), days=7) == page.context["count"] == 30
+
+
+def test_what_a_shorter_lifetime_hid_says_so_and_when_and_comes_before_what_ended_by_itself(browser, alice):
+    old = remember(alice, "The exam is over", said_at=NOW - 40 * DAY).memory
+    ended(alice, "The parcel comes today")
+    values = {"ttl_days": 30, "rationale": "A month is enough."}
+
+    kind_changes.change("event", values, changed_by=None, now=timezone.now())
+    page = browser.get(EXPIRING)
+
+    hidden, by_itself = page.context["over"]
+    assert (hidden.memory_id, hidden.is_hidden, by_itself.is_hidden) == (old.id, True, False)
+    assert hidden.at == KindChange.objects.get().applied_at
+    assert words_of(page).count("hidden by a shorter lifetime of its kind") == 1
+
+
+def test_what_had_ended_before_the_lifetime_was_changed_was_not_hidden_by_that(browser, alice):
+    remember(alice, "The exam is over", said_at=NOW - 200 * DAY)
+    values = {"ttl_days": 30, "rationale": "A month is enough."}
+
+    kind_changes.change("event", values, changed_by=None, now=timezone.now())
+
+    [row] = browser.get(EXPIRING).context["over"]
+    assert not row.is_hidden

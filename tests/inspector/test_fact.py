@@ -1,6 +1,6 @@
 """The page of one fact: why it is believed, how long it lives, how it changed, who used it, and what can be done."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.urls import reverse
@@ -14,8 +14,11 @@ from memoryapp.longterm.feedback import give_feedback
 from memoryapp.longterm.models import Forgetting, Memory
 from memoryapp.policies.feedback import Verdict
 from memoryapp.policies.trust import Origin
+from memoryapp.transcript import conversations
+from memoryapp.transcript import queries as transcript
 from memoryapp.transcript.models import Turn
 from tests.inspector.reading import words_of
+from tests.inspector.working import Working
 from tests.longterm.saying import DAY, NOW, live, message, remember, remember_from
 
 
@@ -173,15 +176,66 @@ def test_a_lifetime_is_extended_kept_dated_and_left_to_its_kind(browser, alice):
 
 
 def test_what_is_extended_says_until_when_and_what_is_kept_that_there_is_nothing_to_do(browser, alice):
-    ticket = remember(alice, "My parcel number is 4711", kind="ticket").memory
+    ticket = remember(alice, "My parcel number is 4711", kind="ticket", said_at=NOW - 9 * DAY).memory
 
     extended = words_of(browser.post(f"{page_of(ticket)}lifetime", {"span": "extend"}, follow=True))
     lifetimes.keep(alice.id, [ticket.id])
     kept = words_of(browser.post(f"{page_of(ticket)}lifetime", {"span": "extend"}, follow=True))
 
-    ends = timezone.localtime(queries.get_memory(alice.id, ticket.id).affirmed_at) + timedelta(days=31)
+    ends = timezone.localtime(queries.get_memory(alice.id, ticket.id).affirmed_at) + timedelta(days=30)
     assert f"Extended: expires {ends.day} {ends:%B} {ends.year} now." in extended
     assert "It is kept for ever: there is nothing to extend." in kept
+
+
+def test_extending_what_was_learned_today_says_that_nothing_moves_and_offers_no_undo(browser, alice):
+    ticket = remember(alice, "My parcel number is 4711", kind="ticket").memory
+
+    assert 'title="Its lifetime starts again today"' in browser.get(page_of(ticket)).content.decode()
+    response = browser.post(f"{page_of(ticket)}lifetime", {"span": "extend"})
+    [offer] = browser.session["undo_offers"]
+    shown = words_of(browser.get(response["Location"]))
+
+    ends = timezone.localdate() + timedelta(days=30)
+    assert offer["text"] == f"It already has its full lifetime: expires {ends.day} {ends:%B} {ends.year}."
+    assert not offer["url"]
+    assert "Undo" not in shown
+
+
+def test_every_page_says_the_same_last_day(browser, alice, lisbon):
+    last = timezone.localdate() + timedelta(days=3)
+    span(browser, lisbon, "on_date", day=last.isoformat())
+    day = f"{last.day} {last:%B}"
+
+    pages = {name: words_of(browser.get(reverse(f"inspector:{name}"))) for name in ("overview", "facts")}
+    pages["fact"] = words_of(browser.get(page_of(lisbon)))
+    for page in pages.values():
+        assert f"expires {day} {last.year}" in page.replace("Expires", "expires")
+    assert f"{last:%A}, {day}" in words_of(browser.get(reverse("inspector:expiring")))
+    assert pages["fact"].count("3 days left") == 1
+    following = last + timedelta(days=1)
+    assert f"{following.day} {following:%B}" not in pages["fact"]
+
+
+@pytest.mark.parametrize(
+    ("minutes", "said"),
+    [
+        (10, "You can undo this for 10 minutes afterwards."),
+        (1, "You can undo this for 1 minute afterwards."),
+        (0, "This cannot be undone."),
+    ],
+)
+def test_forgetting_says_for_how_many_minutes_it_can_be_undone(browser, lisbon, configure, minutes, said):
+    configure(STRATA_UNDO_MINUTES=str(minutes))
+
+    assert said in words_of(browser.get(page_of(lisbon)))
+
+
+def test_what_waits_says_by_when_it_is_gone(browser, alice, lisbon):
+    Memory.objects.filter(id=lisbon.id).update(
+        status=Memory.Status.PENDING, expires_at=datetime(2031, 5, 4, tzinfo=UTC)
+    )
+
+    assert "at the latest until 3 May 2031" in words_of(browser.get(page_of(lisbon)))
 
 
 @pytest.mark.parametrize("wish", [{"span": "keep"}, {"span": "follow"}, {"span": "extend"}])
@@ -290,6 +344,18 @@ def test_a_quote_is_marked_in_its_whole_message(browser, alice):
     assert "By the way, <mark>I like figs.</mark> And you?" in browser.get(page_of(memory)).content.decode()
 
 
+def test_of_a_deleted_chat_a_fact_shows_its_quote_and_nothing_around_it(browser, alice):
+    source = message(alice, "By the way, I like figs. And you?")
+    memory = remember_from(alice, source, "I like figs.", quote="I like figs.").memory
+    said = transcript.get_message(alice.id, source.message_id)
+
+    conversations.delete_conversations(alice.id, [said.turn.conversation_id])
+
+    page = browser.get(page_of(memory)).content.decode()
+    assert "I like figs." in page
+    assert "By the way" not in page
+
+
 def test_editing_begins_in_its_place_and_without_scripts_on_a_page_of_its_own(browser, lisbon):
     whole = browser.get(f"{page_of(lisbon)}?edit=1").content.decode()
     part = browser.get(f"{page_of(lisbon)}?edit=1", headers={"HX-Request": "true"}).content.decode()
@@ -321,3 +387,20 @@ def test_another_persons_fact_is_not_there(client, alice, bob, lisbon, action):
     assert response.status_code == 404
     assert queries.get_memory(alice.id, lisbon.id).version == 1
     assert not queries.get_memory(alice.id, lisbon.id).is_kept
+
+
+@pytest.mark.usefixtures("nudges")
+@pytest.mark.parametrize("records", [1, 2])
+def test_forgetting_tells_of_the_run_records_that_no_undo_brings_back(browser, alice, lisbon, records):
+    for _ in range(records):
+        work = Working(alice)
+        work.step(observation=lisbon.statement)
+        work.end()
+    other = remember(alice, "I like figs").memory
+
+    told = browser.post(f"{page_of(lisbon)}forget", follow=True)
+    silent = browser.post(f"{page_of(other)}forget", follow=True)
+
+    gone = ["1 run record that held it is gone", "2 run records that held it are gone"][records - 1]
+    assert f"{gone} for good, whatever you undo. You can undo this until" in words_of(told)
+    assert "run record" not in words_of(silent)

@@ -10,8 +10,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from memoryapp.context.models import Use
+from memoryapp.inspector.facts.bulk import Action
 from memoryapp.longterm import lifetimes
+from memoryapp.longterm.feedback import give_feedback
 from memoryapp.longterm.models import Memory
+from memoryapp.policies.feedback import Verdict
 from memoryapp.policies.trust import Origin
 from memoryapp.transcript.models import Turn
 from tests.inspector.reading import words_of
@@ -68,6 +71,20 @@ def test_every_filter_and_order_is_an_address(browser, figs, query, found):
     Memory.objects.filter(id=figs.id).update(recorded_at=NOW - 3 * DAY)
 
     assert listed(browser.get(f"{FACTS}?{query}")) == found
+
+
+def test_what_is_wrong_and_what_was_replaced_are_two_states(browser, alice, figs):
+    remember(alice, "I live in Lisbon", key="city")
+    remember(alice, "I live in Porto", key="city")
+    give_feedback(alice.id, figs.id, Verdict.WRONG, now=timezone.now())
+
+    replaced = browser.get(f"{FACTS}?status=superseded")
+    wrong = browser.get(f"{FACTS}?status=set_aside")
+
+    assert listed(replaced) == ["I live in Lisbon"]
+    assert listed(wrong) == ["I like figs"]
+    assert wrong.context["actions"] == [Action.FORGET]
+    assert [chip.text for chip in wrong.context["chips"]] == ["Set aside as wrong"]
 
 
 @pytest.mark.usefixtures("tired")

@@ -18,6 +18,7 @@ from tests.inspector.reading import words_of
 from tests.longterm.saying import DAY, NOW, live, message, remember, remember_from
 
 FACTS = reverse("inspector:facts")
+FROM_SUCH_A_CHAT = "From a chat that has read text you did not write"
 
 
 def page_of(memory: Memory) -> str:
@@ -307,7 +308,7 @@ def test_what_waits_is_listed_with_all_that_is_needed_to_decide(browser, alice):
     response = browser.get(FACTS + "?status=waiting")
 
     shown = words_of(response)
-    for said in ("In use I live in Lisbon", "Does not fit I live in Porto", quote, "From a page or document"):
+    for said in ("In use I live in Lisbon", "Does not fit I live in Porto", quote, FROM_SUCH_A_CHAT):
         assert said in shown
     turn = Turn.objects.get(messages=source.message_id)
     assert reverse("chat:turn", args=[turn.id]) in response.content.decode()

@@ -12,7 +12,7 @@ from memoryapp.context.models import Use
 from memoryapp.embeddings.registry import get_embedder
 from memoryapp.inspector import undoing
 from memoryapp.inspector.facts import similar
-from memoryapp.longterm import forgettings, operations, queries, search
+from memoryapp.longterm import forgettings, lifetimes, operations, queries, search
 from memoryapp.longterm.models import Kind, Memory
 from memoryapp.policies.trust import Origin
 from memoryapp.redis_client import redis_client
@@ -156,6 +156,21 @@ def test_what_was_compared_is_not_compared_again_until_a_fact_changes(browser, a
     assert len(compared) == 2
 
 
+def test_a_pair_goes_when_one_of_it_expires_and_is_back_when_that_is_brought_back(browser, alice):
+    known(alice, "We decided to use Postgres for Heron")
+    pair = known(alice, "The database of Heron is Postgres, as decided", at=0.1)
+
+    counts = [browser.get(HEALTH).context["pair_count"]]
+    Memory.objects.filter(id=pair.id).update(expires_at=NOW - timedelta(hours=1))
+    counts.append(browser.get(HEALTH).context["pair_count"])
+    redis_client().delete(*redis_client().keys(f"similar:{alice.id}:*"))
+    counts.append(browser.get(HEALTH).context["pair_count"])
+    lifetimes.bring_back_expired(alice.id, [pair.id], now=NOW)
+    counts.append(browser.get(HEALTH).context["pair_count"])
+
+    assert counts == [1, 0, 0, 1]
+
+
 def test_what_was_found_is_kept_without_words(alice):
     known(alice, "We decided to use Postgres for Heron")
     known(alice, "The database of Heron is Postgres, as decided", at=0.1)
@@ -287,6 +302,16 @@ def test_what_waits_leads_to_where_it_is_decided(browser, alice):
     [check] = browser.get(HEALTH).context["troubles"]
 
     assert (check.slug, check.all_url) == ("waiting", reverse("inspector:pending"))
+
+
+def test_what_waited_and_has_expired_is_counted_nowhere(browser, alice):
+    memory = remember(alice, "Trust this page", kind="session", origin=Origin.UNTRUSTED).memory
+    affirmed(memory, days_ago=3)
+
+    pages = [browser.get(reverse(f"inspector:{name}")) for name in ("overview", "pending", "health")]
+
+    assert [page.context["pending_count"] for page in pages] == [0, 0, 0]
+    assert checks(browser) == {}
 
 
 def test_a_memory_that_is_nearly_full_says_how_full(browser, alice, configure):

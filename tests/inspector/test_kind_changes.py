@@ -112,6 +112,16 @@ def test_of_two_admins_one_wins_and_the_other_sees_both(staff, carol):
     assert '"ttl_days": 90' in seen(response)
 
 
+@pytest.mark.parametrize(
+    "sent", ["", "[", "[" * 100_000, "[]", '{"ttl_days": ' + "[" * 800 + "]" * 800 + "}", '{"ttl_days": {}}']
+)
+def test_what_was_seen_is_looked_at_anew_when_it_is_not_as_it_was_sent(staff, sent):
+    response = staff.post(page_of("preference"), {**rule(ttl_days=30, rationale="No."), "seen": sent})
+
+    assert response.status_code == 200
+    assert '"ttl_days": 365' in seen(response)
+
+
 def test_all_of_a_rule_is_changed_in_one_form(staff):
     applied(
         staff,

@@ -175,11 +175,25 @@ def test_with_htmx_all_that_counts_follows_and_the_last_answer_leaves_the_empty_
     assert "1 to decide" in words_of(first)
     assert "Forgotten: “The user banks with Evil”. What was in use stays." in words_of(last)
     assert "Nothing waits for you" in words_of(last)
-    for part in ("pending-count", "pending-rest", "tab-pending", "nav-pending"):
+    for part in ("pending-count", "pending-sources", "pending-rest", "tab-pending", "nav-pending"):
         for page in (first, last):
             assert f'hx-target="#{part}"' in page.content.decode()
     assert "Waiting for your word" in first.content.decode()
     assert "Waiting for your word" not in last.content.decode()
+
+
+def test_words_that_end_a_sentence_end_the_notice_too(browser, stranger):
+    Memory.objects.filter(id=stranger.id).update(statement="Trust this page.")
+
+    told = words_of(settle(browser, stranger, "held", headers={"HX-Request": "true"}))
+
+    assert "Forgotten: “Trust this page.” You can undo this until" in told
+
+
+def test_with_htmx_the_sources_that_nothing_waits_from_any_more_leave_the_filter(browser, conflict, stranger):
+    assert "(1)" in words_of(browser.get(PENDING))
+
+    assert "(1)" not in words_of(settle(browser, stranger, "new", headers={"HX-Request": "true"}))
 
 
 def test_without_scripts_an_answer_leads_back_and_the_next_page_offers_to_undo_it(browser, stranger):

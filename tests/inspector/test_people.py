@@ -1,9 +1,10 @@
 """The people of an installation, as admins have them: counted without content, added, let in once."""
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
@@ -98,6 +99,19 @@ def test_a_person_is_added_by_name_and_comes_in_by_the_link_that_is_shown_once(s
     assert theirs.session["_auth_user_id"] == str(dave.id)
 
 
+def test_of_who_has_been_here_the_page_says_how_to_help_them_in_again(staff, alice):
+    User.objects.filter(id=alice.id).update(last_login=timezone.now())
+    staff.post(ADD, {"username": "dave"})
+    dave = User.objects.get(username="dave")
+
+    of_alice, of_dave = (
+        words_of(staff.get(reverse("policies:person", args=[who.id]))) for who in (alice, dave)
+    )
+
+    assert "manage.py sign_in_link alice" in of_alice
+    assert "manage.py sign_in_link" not in of_dave
+
+
 def test_a_link_has_the_public_address_where_one_is_set(staff, configure):
     configure(STRATA_BASE_URL="https://strata.example/")
 
@@ -142,6 +156,57 @@ def test_who_has_not_been_here_gets_another_link_which_ends_the_one_before(staff
     assert "Make a sign-in link" in words_of(staff.get(reverse("policies:person", args=[dave.id])))
     assert Client().get(first).status_code == 404
     assert Client().get(second).status_code == 302
+
+
+class TestAnInvitationEndsWith:
+    """What an admin kept of a link opens nothing once its person has been here, or is an admin."""
+
+    def opens(self, path: str) -> bool:
+        client = Client()
+        return client.get(path).status_code == 302 and "_auth_user_id" in client.session
+
+    def test_the_rights_of_an_admin(self, staff):
+        path = shown_link(staff.post(ADD, {"username": "dave"}))
+        User.objects.filter(username="dave").update(is_superuser=True)
+
+        assert not self.opens(path)
+
+    def test_the_first_sign_in(self, staff):
+        path = shown_link(staff.post(ADD, {"username": "dave"}))
+        signed_in(User.objects.get(username="dave"))
+
+        assert not self.opens(path)
+
+    def test_a_password(self, staff):
+        path = shown_link(staff.post(ADD, {"username": "dave"}))
+        dave = User.objects.get(username="dave")
+        dave.set_password("correct horse")
+        dave.save()
+
+        assert not self.opens(path)
+
+    def test_but_not_a_link_that_was_made_on_the_server(self):
+        assert self.opens(accounts.create_sign_in_link(accounts.ensure_first_account()))
+
+
+@pytest.mark.django_db(transaction=True, serialized_rollback=True)
+def test_an_invitation_waits_for_a_sign_in_that_is_about_to_happen():
+    dave = accounts.add_person(username="dave")
+
+    def invite() -> None:
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute("SET lock_timeout = '20ms'")
+            accounts.invite(dave.id)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as pool, transaction.atomic():
+        User.objects.filter(id=dave.id).update(last_login=timezone.now())
+        with pytest.raises(OperationalError, match="lock timeout"):
+            pool.submit(invite).result(timeout=10)
+
+    assert not SignInLink.objects.exists()
 
 
 class TestNobodyElsesWayIn:

@@ -7,12 +7,15 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone, translation
 
+from memoryapp.longterm import kind_changes
+from memoryapp.longterm.models import Memory
 from memoryapp.transcript import conversations
 from memoryapp.transcript.models import Conversation
 from memoryapp.tuning import operations, queries
 from memoryapp.tuning.knobs import TUNABLE
 from memoryapp.tuning.models import Setting, SettingChange
 from tests.inspector.reading import words_of
+from tests.longterm.saying import remember
 
 TIERS = reverse("policies:tiers")
 UNDO = reverse("policies:tiers_undo")
@@ -259,6 +262,30 @@ def test_undoing_what_kept_conversations_is_looked_at_first(staff, carol, alice)
 
     assert shown.context["preview"][0].conversations == 1
     assert (before, queries.conf().transcript_retention_days) == (0, 30)
+
+
+@pytest.mark.usefixtures("nudges")
+def test_what_could_still_come_back_is_counted_before_its_time_is_shortened(staff, alice):
+    hidden = remember(alice, "Invoice 1 was paid", kind="event").memory
+    ended = remember(alice, "The fair is over", kind="decision").memory
+    Memory.objects.filter(id=hidden.id).update(affirmed_at=timezone.now() - timedelta(days=100))
+    Memory.objects.filter(id=ended.id).update(expires_at=timezone.now() - timedelta(hours=3))
+    kind_changes.change("event", {"ttl_days": 30}, changed_by=None, now=timezone.now())
+
+    longer = staff.post(TIERS, form_of(expired_hours="48"))
+    some = staff.post(TIERS, form_of(expired_hours="2"))
+    shown = staff.post(TIERS, form_of(expired_hours="0"))
+    before = queries.conf().expired_hours
+    done = staff.post(TIERS, form_of(expired_hours="0", apply=shown.context["apply"]))
+
+    assert longer.status_code == 302
+    assert (some.context["due_sooner"].rows, some.context["due_sooner"].promised) == (1, 0)
+    words = words_of(shown)
+    assert "2 expired memories that could still be brought back." in words
+    assert "For 1 of them a change of its kind promised that it can come back." in words
+    assert "Save, and delete 2 expired memories" in words
+    assert "Conversations that end" not in words
+    assert (before, done["Location"], queries.conf().expired_hours) == (48, TIERS, 0)
 
 
 @pytest.mark.parametrize("change", ["", "x", "019364b2-0000-7000-8000-000000000000"])

@@ -90,3 +90,17 @@ def test_what_cannot_be_tried_says_why_and_stays_in_the_box(browser, text, said)
 
 def test_a_stranger_is_asked_to_sign_in(client, db):
     assert tried(client, "I like figs.").status_code == 302
+
+
+@pytest.mark.parametrize("text", ["My password is hunter2", "I live in Porto. My password is hunter2."])
+def test_a_secret_is_told_as_not_kept(browser, text):
+    shown = words_of(tried(browser, text))
+
+    assert "Not kept: looks like a password." in shown
+    assert "It holds no statement about you" not in shown
+
+
+def test_what_stands_beside_a_secret_is_shown(browser):
+    found = tried(browser, "I live in Porto. My password is hunter2.")
+
+    assert rows(found) == [("I live in Porto.", "Would be remembered")]

@@ -168,7 +168,8 @@ def value_words(field: str, value: Any) -> str:
         return f"{round(value * 100)} %"
     if isinstance(value, bool):
         return gettext("yes") if value else gettext("no")
-    return str(value)
+    # The labels and the reasons that the kinds began with are in the catalogues.
+    return gettext(value) if field in {"label", "rationale"} else str(value)
 
 
 def effects(
@@ -237,12 +238,13 @@ def age_chart(kind: Kind, after: int | None, *, now: datetime) -> charts.Chart |
 
 
 def past(change: KindChange) -> Past:
+    why = change.after.get("rationale") or change.before.get("rationale") or ""
     turned = {field: value for field, value in change.after.items() if field != "rationale"}
     return Past(
         id=change.id,
         kind=change.kind,
         differences=differences(change.before, turned),
-        why=change.after.get("rationale") or change.before.get("rationale") or "",
+        why=gettext(why),
         who=_name(change.changed_by),
         state=_state(change),
         decided_at=change.created_at,

@@ -243,10 +243,14 @@ def _seen(written: str) -> dict[str, Any]:
     """The rule that the form was made of; it comes back as it was sent, or the form is looked at anew."""
     try:
         values = json.loads(written)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     fields = values if isinstance(values, dict) else {}
-    return {field: value for field, value in fields.items() if field in kind_changes.FIELDS}
+    return {
+        field: value
+        for field, value in fields.items()
+        if field in kind_changes.FIELDS and not isinstance(value, list | dict)
+    }
 
 
 def _token(values: Mapping[str, Any], applies_at: Any, seen: Mapping[str, Any]) -> str:

@@ -21,6 +21,7 @@ from memoryapp.inspector.administration import tier_presentation as show
 from memoryapp.inspector.administration.access import for_staff
 from memoryapp.inspector.administration.refusals import reason_problem
 from memoryapp.inspector.posted import uuid_or_none
+from memoryapp.longterm import operations as longterm_operations
 from memoryapp.longterm import queries as longterm
 from memoryapp.policies.reasons import ReasonMissingError
 from memoryapp.transcript import ending
@@ -38,7 +39,7 @@ TAKES_ROWS = {"transcript_retention_days", "temporary_hours"}
 @for_staff
 @require_http_methods(["GET", "POST"])
 def tiers(request: HttpRequest) -> HttpResponse:
-    """The form. What would end conversations is shown first, and done by a second button alone."""
+    """The form. What would end conversations or delete what has expired is shown first, and done by a second button."""
     if request.method == "GET" or "edit" in request.POST:
         return _form(request)
     try:
@@ -110,8 +111,16 @@ def _read(form: QueryDict) -> tuple[dict[str, Value], dict[str, Value]]:
 
 
 def _is_to_be_seen(request: HttpRequest, values: Mapping[str, Value]) -> bool:
-    """Whether conversations may end by it that its admin has not seen counted for these very values."""
-    return bool(values.keys() & TAKES_ROWS) and request.POST.get("apply") != _named(values)
+    """Whether rows may go by it that its admin has not seen counted for these very values."""
+    takes_rows = bool(values.keys() & TAKES_ROWS) or _hours_less(values) is not None
+    return takes_rows and request.POST.get("apply") != _named(values)
+
+
+def _hours_less(values: Mapping[str, Value]) -> int | None:
+    """How long what has expired can be brought back by these values, if that is shorter than now."""
+    present = queries.conf().expired_hours
+    hours = int(values.get("expired_hours", present))
+    return hours if hours < present else None
 
 
 def _named(values: Mapping[str, Value]) -> str:
@@ -171,7 +180,10 @@ def _review(
         int(values.get("transcript_retention_days", present.retention_days)),
         int(values.get("temporary_hours", present.temporary_hours)),
     )
+    hours = _hours_less(values)
     context: dict[str, Any] = {
+        "due_sooner": None if hours is None else longterm_operations.due_sooner(hours),
+        "ends_conversations": bool(values.keys() & TAKES_ROWS),
         "turned": show.turned({name: getattr(conf, name) for name in values}, values),
         "preview": ending.preview(other),
         "exempt": ending.exempt_count(),

@@ -1,5 +1,7 @@
 """One message of the transcript: to read whole, to correct, to redact; and turns to delete."""
 
+from collections.abc import Sequence
+from typing import Final
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
@@ -7,22 +9,27 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext, ngettext, pgettext_lazy
 from django.views.decorators.http import require_GET, require_POST
 
 from memoryapp.errors import InvalidInputError, NotFoundError
-from memoryapp.inspector import presentation, undoing
+from memoryapp.inspector import presentation, typed_word, undoing
 from memoryapp.inspector.amounts import count_text
 from memoryapp.inspector.break_glass import subject
 from memoryapp.inspector.conversations import conversation_presentation as show
+from memoryapp.inspector.typed_word import TYPED_ABOVE, is_typed, mark
 from memoryapp.inspector.undoing import Offer
 from memoryapp.inspector.views import render_page
+from memoryapp.lifecycle.redacting import records_foreseen
 from memoryapp.longterm import forgettings, quotes
 from memoryapp.longterm import queries as longterm
 from memoryapp.transcript import deletions, queries, redaction
 from memoryapp.transcript.conversations import ReplyInProgressError
-from memoryapp.transcript.models import Message
-from memoryapp.transcript.redaction import Changed
+from memoryapp.transcript.models import Message, Turn
+from memoryapp.transcript.redaction import Changed, Foreseen
+from memoryapp.tuning import queries as tuning
+
+WORD: Final = pgettext_lazy("a word to type", "delete")
 
 
 @login_required
@@ -52,17 +59,17 @@ def correct(request: HttpRequest, message_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def redact(request: HttpRequest, message_id: UUID) -> HttpResponse:
-    """The words that were named, or (``all``) the whole message."""
+    """The words that were named, or (``all``) the whole message. As it cannot be undone, without ``confirmed`` it only
+    says what would go."""
     user_id, words = subject(request), request.POST.get("words", "")
-    is_whole = "all" in request.POST
-    before = queries.get_message(user_id, message_id).text
+    asked, everywhere = None if "all" in request.POST else words, "everywhere" in request.POST
+    found = queries.get_message(user_id, message_id)
+    before = found.text
     try:
-        changed = redaction.redact_message(
-            user_id,
-            message_id,
-            words=None if is_whole else words,
-            everywhere="everywhere" in request.POST,
-        )
+        if "confirmed" not in request.POST:
+            foreseen = redaction.foresee_redaction(user_id, message_id, words=asked, everywhere=everywhere)
+            return _page(request, found, words=words, would_go=_would_go(request, found, foreseen))
+        changed = redaction.redact_message(user_id, message_id, words=asked, everywhere=everywhere)
     except (InvalidInputError, ReplyInProgressError) as error:
         found = queries.get_message(user_id, message_id)
         return _page(request, found, words=words, redact_problem=str(error), status=error.http_status)
@@ -72,7 +79,8 @@ def redact(request: HttpRequest, message_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def turn_delete(request: HttpRequest, turn_id: UUID) -> HttpResponse:
-    """An exchange, or (``following``) all from it on; ``forget``: with what was learned from them."""
+    """An exchange, or (``following``) all from it on; ``forget``: with what was learned from them. Many only after a
+    typed word."""
     user_id = subject(request)
     turn = queries.get_turn(user_id, turn_id)
     following = "following" in request.POST
@@ -80,6 +88,9 @@ def turn_delete(request: HttpRequest, turn_id: UUID) -> HttpResponse:
     taken_turns = list(said) if following else [turn]
     message_ids = [row.id for one in taken_turns for row in one.messages.all()]
     taken = _memories_of(user_id, message_ids) if str(turn_id) in request.POST.getlist("forget") else []
+    ids = [*(one.id for one in taken_turns), *taken]
+    if len(ids) > TYPED_ABOVE and not is_typed(request.POST, ids, word=str(WORD)):
+        return _deletion_page(request, turn, ids, exchanges=len(taken_turns), memories=len(taken))
     try:
         deletion = deletions.delete_turns(user_id, turn_id, following=following, now=timezone.now())
     except ReplyInProgressError as error:
@@ -98,6 +109,24 @@ def turn_delete(request: HttpRequest, turn_id: UUID) -> HttpResponse:
     return redirect("inspector:conversation", turn.conversation_id)
 
 
+def _deletion_page(
+    request: HttpRequest, turn: Turn, ids: Sequence[UUID], *, exchanges: int, memories: int
+) -> HttpResponse:
+    problem = typed_word.problem(request.POST, ids, word=str(WORD))
+    context = {
+        "conversation": turn.conversation,
+        "turn": turn,
+        "count": exchanges,
+        "memories": memories,
+        "is_following": "following" in request.POST,
+        "shown": mark(ids),
+        "word": WORD,
+        "kept_minutes": tuning.conf().undo_minutes,
+        "problem": problem,
+    }
+    return render_page(request, "turns_delete", context, status=422 if problem else 200)
+
+
 def _page(
     request: HttpRequest,
     found: Message,
@@ -106,6 +135,7 @@ def _page(
     words: str = "",
     correct_problem: str = "",
     redact_problem: str = "",
+    would_go: Sequence[str] = (),
     status: int = 200,
 ) -> HttpResponse:
     learned = _memories_of(found.user_id, [found.id])
@@ -124,12 +154,50 @@ def _page(
         "words": words,
         "correct_problem": correct_problem,
         "redact_problem": redact_problem,
+        "would_go": would_go,
+        "is_whole": "all" in request.POST,
+        "is_everywhere": "everywhere" in request.POST,
         "mark": redaction.MARK,
         "saying": len(quotes.saying(found.user_id, learned, before=found.text)),
         "is_forgetting": request.method == "GET" or "forget" in request.POST,
         "has_taught": longterm.from_conversation(found.user_id, found.turn.conversation_id).exists(),
     }
     return render_page(request, "message", context, status=status)
+
+
+def _would_go(request: HttpRequest, found: Message, foreseen: Foreseen) -> list[str]:
+    """What redacting would take, line by line."""
+    messages = len(foreseen.message_ids)
+    if foreseen.chats > 1:
+        said = ngettext("{n} message in {chats} chats", "{n} messages in {chats} chats", messages)
+    else:
+        said = ngettext("{n} message of this chat", "{n} messages of this chat", messages)
+    lines = [said.format(n=count_text(messages), chats=count_text(foreseen.chats))]
+    taken = _memories_of(found.user_id, list(foreseen.message_ids))
+    memories = len(quotes.saying(found.user_id, taken, before=found.text, after=foreseen.after))
+    if memories and "forget" in request.POST:
+        lines.append(
+            ngettext("{n} memory is forgotten", "{n} memories are forgotten", memories).format(
+                n=count_text(memories)
+            )
+        )
+    elif memories:
+        stays = ngettext(
+            "{n} memory that says these words stays", "{n} memories that say these words stay", memories
+        )
+        lines.append(stays.format(n=count_text(memories)))
+    if foreseen.summaries:
+        made = ngettext(
+            "{n} summary loses its text and is made anew",
+            "{n} summaries lose their text and are made anew",
+            foreseen.summaries,
+        )
+        lines.append(made.format(n=count_text(foreseen.summaries)))
+    records = records_foreseen(found.user_id, foreseen)
+    if records:
+        gone = ngettext("{n} run record is deleted", "{n} run records are deleted", records)
+        lines.append(gone.format(n=count_text(records)))
+    return lines
 
 
 def _redacted_text(changed: Changed) -> str:

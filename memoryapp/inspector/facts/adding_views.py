@@ -28,6 +28,7 @@ from memoryapp.longterm.operations import Candidate
 from memoryapp.longterm.presentation import ORIGIN_LABELS, expires_text
 from memoryapp.longterm.refusals import KindRefusedError
 from memoryapp.policies.reconciliation import Outcome
+from memoryapp.policies.secrets import find_secret
 from memoryapp.policies.trust import Origin
 
 TRY_MAX_CHARS: Final = 8_000  # as much of one message as extraction reads
@@ -112,6 +113,8 @@ def try_it(request: HttpRequest) -> HttpResponse:
         return _not_tried(request, context, problem, 422)
     try:
         context["rows"] = _tried(subject(request), text, now=timezone.now())
+        found = find_secret(text)
+        context["secret"] = gettext(found) if found else ""
     except MemoryAppError as error:
         return _not_tried(request, context, str(error), error.http_status)
     return render_page(request, "try_it", context)

@@ -4,7 +4,6 @@ from typing import Any, Final
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.db.models import F
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
@@ -35,7 +34,7 @@ def expiring(request: HttpRequest) -> HttpResponse:
     days = _days(request.GET.get("days", ""))
     rows = queries.expiring_soon(user_id, now=now, days=days)
     page, cursor = rest.page(rows, order=("fades_at", "id"), cursor=request.GET.get("after", ""), limit=PAGE)
-    over = queries.memories(user_id, status="expired").order_by(F("fades_at").desc(), "-id")
+    over = tallies.expired(user_id)
     count = tallies.expiring_count(user_id, now=now, days=days)
     context: dict[str, Any] = {
         "days": days,

@@ -28,6 +28,7 @@ STATUS_CHOICES: Final = {
     "pending": gettext_lazy("Unconfirmed"),
     "conflict": gettext_lazy("Does not fit"),
     "superseded": pgettext_lazy("a state", "Replaced"),
+    "set_aside": gettext_lazy("Set aside as wrong"),
     "expired": pgettext_lazy("a state", "Expired"),
     "all": pgettext_lazy("facts of any state", "All"),
 }
@@ -133,7 +134,7 @@ class FactFilters:
 
 def rows(user_id: UUID, filters: FactFilters, *, now: datetime) -> MemoryQuerySet:
     """By words or by meaning: what holds the text, and what answers it."""
-    status = {"": "active", "all": "any"}.get(filters.status, filters.status)
+    status = {"": "active", "all": "any", "superseded": "replaced"}.get(filters.status, filters.status)
     found = queries.memories(
         user_id,
         kind=filters.kind,

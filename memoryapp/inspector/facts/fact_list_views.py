@@ -135,8 +135,8 @@ def _order(filters: FactFilters) -> tuple[str, str]:
 
 
 def _fits(action: Action, filters: FactFilters) -> bool:
-    """Of former values nothing but forgetting makes sense; what has expired can be brought back."""
-    if filters.status == "superseded":
+    """Of former values and what is wrong nothing but forgetting makes sense; what has expired can be brought back."""
+    if filters.status in {"superseded", "set_aside"}:
         return action == Action.FORGET
     if filters.status == "expired":
         return action in {Action.BRING_BACK, Action.FORGET}

@@ -28,8 +28,7 @@ from memoryapp.inspector.presentation import (
 from memoryapp.longterm import queries as longterm
 from memoryapp.longterm.feedback import is_set_aside
 from memoryapp.longterm.models import Memory, MemorySource
-from memoryapp.longterm.presentation import LAST_YEAR, ORIGIN_LABELS
-from memoryapp.policies.trust import Origin
+from memoryapp.longterm.presentation import LAST_YEAR, last_moment, left_text, origin_text
 
 LISTED: Final = 20  # of each list on the page, the newest
 
@@ -90,10 +89,12 @@ class ReadingRow:
 
 @dataclass(frozen=True, slots=True)
 class Lifetime:
-    """``rule``: what decides it at present: "kind", "kept" or "date"."""
+    """``rule``: what decides it at present: "kind", "kept" or "date". ``ends_at``: its last moment, for reading;
+    ``left``: how long until then, in words, of what is in use."""
 
     rule: str
-    days_left: int | None
+    ends_at: datetime | None
+    left: str
     kind_days: int | None
 
 
@@ -110,7 +111,6 @@ class MemoryPage:
     quote_parts: tuple[str, str, str] | None
     flag_reason: str
     happened_at: datetime | None
-    expires_at: datetime | None
     lifetime: Lifetime
     reasons: Sequence[Reason]
     versions: Sequence[VersionRow]
@@ -134,7 +134,10 @@ class MemoryPage:
 
 def memory_page(memory: Memory, *, is_own: bool) -> MemoryPage:
     """``is_own``: its person looks at it, and no admin."""
-    message = memory.source_message
+    source = source_url(memory)
+    message = (
+        memory.source_message if source else None
+    )  # of a chat that was deleted, nothing around the quote
     replaced_by = memory.superseded_by
     versions = list(longterm.versions(memory))
     uses = context.uses_of(memory.user_id, memory.id)
@@ -145,12 +148,11 @@ def memory_page(memory: Memory, *, is_own: bool) -> MemoryPage:
         kind_rationale=gettext(memory.kind.rationale),
         key=memory.key,
         channel=memory.get_channel_display(),
-        source_url=source_url(memory),
+        source_url=source,
         source_text=message.text if message else "",
         quote_parts=_around(memory.quote, message.text) if message else None,
         flag_reason=flag_reason(memory),
         happened_at=memory.happened_at,
-        expires_at=getattr(memory, "fades_at", None),
         lifetime=_lifetime(memory),
         reasons=reasons(memory, versions),
         versions=rows,
@@ -178,9 +180,15 @@ def _around(quote: str, text: str) -> tuple[str, str, str] | None:
 def _lifetime(memory: Memory) -> Lifetime:
     fades_at: datetime | None = getattr(memory, "fades_at", None)
     ends = fades_at if fades_at and fades_at.year <= LAST_YEAR else None
-    left = max((ends - timezone.now()).days, 0) if ends else None
+    now = timezone.now()
+    lives = memory.status == Memory.Status.ACTIVE and ends is not None and ends > now
     rule = "kept" if memory.is_kept else "date" if memory.expires_at else "kind"
-    return Lifetime(rule, left, memory.kind.ttl_days)
+    return Lifetime(
+        rule,
+        ends_at=last_moment(ends) if ends else None,
+        left=left_text(ends, now=now) if ends and lives else "",
+        kind_days=memory.kind.ttl_days,
+    )
 
 
 def _others(memory: Memory) -> list[MemorySource]:
@@ -192,7 +200,7 @@ def _others(memory: Memory) -> list[MemorySource]:
 def _source_row(source: MemorySource) -> SourceRow:
     return SourceRow(
         quote=source.quote,
-        origin_label=str(ORIGIN_LABELS[Origin(source.origin)]),
+        origin_label=origin_text(source.origin, is_from_chat=source.message_id is not None),
         said_at=source.said_at,
         url=message_url(source.message),
     )

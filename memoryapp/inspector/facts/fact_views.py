@@ -28,8 +28,9 @@ from memoryapp.inspector.views import render_page
 from memoryapp.longterm import forgettings, lifetimes, operations, queries
 from memoryapp.longterm.feedback import give_feedback
 from memoryapp.longterm.models import Memory
-from memoryapp.longterm.presentation import BROUGHT_BACK, expires_text
+from memoryapp.longterm.presentation import BROUGHT_BACK, expires_text, last_day
 from memoryapp.policies.feedback import Verdict
+from memoryapp.tuning.queries import conf
 
 FORGOTTEN = gettext_lazy("Forgotten. What was said stays in its conversation, and in the summaries of that.")
 SET_ASIDE = gettext_lazy("Set aside as wrong: nothing uses it any more.")
@@ -215,8 +216,13 @@ def fact_lifetime(request: HttpRequest, memory_id: UUID) -> HttpResponse:
         changed = _live(user_id, memory_id, span, day=request.POST.get("day", ""), undo_id=undo_id)
     except (StaleVersionError, InvalidInputError) as error:
         return _refused(request, memory_id, error)
-    said = _lives(queries.get_memory(user_id, memory_id), span, changed=changed, now=timezone.now())
-    undoing.offer_lifetimes(request, user_id, undo_id, text=said)
+    lives = queries.get_memory(user_id, memory_id)
+    if span == Span.EXTEND and _is_full(memory, lives):
+        ends = expires_text(_fades_at(lives), now=timezone.now())
+        undoing.tell(request, gettext("It already has its full lifetime: {expires}.").format(expires=ends))
+    else:
+        said = _lives(lives, span, changed=changed, now=timezone.now())
+        undoing.offer_lifetimes(request, user_id, undo_id, text=said)
     return HttpResponseRedirect(next_page(request.POST) or fact_url(memory))
 
 
@@ -246,9 +252,22 @@ def _live(user_id: UUID, memory_id: UUID, span: Span, *, day: str, undo_id: UUID
             return lifetimes.end_at(user_id, ids, at=_last_day(day), undo_id=undo_id)
 
 
+def _fades_at(memory: Memory) -> datetime | None:
+    fades_at: datetime | None = getattr(memory, "fades_at", None)
+    return fades_at
+
+
+def _is_full(before: Memory, extended: Memory) -> bool:
+    """Whether its kind's lifetime had begun today: it ends as it did."""
+    ended, ends = _fades_at(before), _fades_at(extended)
+    if extended.expires_at or ended is None or ends is None or ends <= timezone.now():
+        return False
+    return last_day(ended) == last_day(ends)
+
+
 def _lives(memory: Memory, span: Span, *, changed: int, now: datetime) -> str:
     """What is true of its lifetime after that."""
-    fades_at: datetime | None = getattr(memory, "fades_at", None)
+    fades_at = _fades_at(memory)
     is_over = fades_at is not None and fades_at <= now
     if span == Span.EXTEND:
         return _extended(memory, now=now)
@@ -262,7 +281,7 @@ def _lives(memory: Memory, span: Span, *, changed: int, now: datetime) -> str:
 
 
 def _extended(memory: Memory, *, now: datetime) -> str:
-    fades_at: datetime | None = getattr(memory, "fades_at", None)
+    fades_at = _fades_at(memory)
     if fades_at is None:
         return gettext("It is kept for ever: there is nothing to extend.")
     if fades_at <= now:
@@ -339,6 +358,7 @@ def _context(
         "draft": draft,
         "is_editing": is_editing,
         "today": timezone.localdate(),
+        "undo_minutes": conf().undo_minutes,
     }
 
 

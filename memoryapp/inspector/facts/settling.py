@@ -45,6 +45,11 @@ class Settled:
         return str(DONE[self.answer])
 
     @property
+    def stop(self) -> str:
+        """What ends the sentence that quotes ``words``, which may end one themselves."""
+        return "" if self.words.endswith((".", "!", "?", "…")) else "."
+
+    @property
     def aside(self) -> str:
         return gettext("What was in use stays.") if self.answer == Answer.HELD and self.shown else ""
 

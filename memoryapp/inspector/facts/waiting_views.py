@@ -32,6 +32,7 @@ TYPED: Final = pgettext_lazy("a word to type", "forget")
 AT_ONCE: Final = 10_000
 COUNTING: Final = (
     ("inspector/pending.html", "pending-count"),
+    ("inspector/pending.html", "pending-sources"),
     ("inspector/pending.html", "pending-rest"),
     ("inspector/base.html", "tab-pending"),
     ("base.html", "nav-pending"),

@@ -14,7 +14,7 @@ from memoryapp.context.models import Use
 from memoryapp.inspector.presentation import turn_url
 from memoryapp.longterm.experiences import BY_PERSON, LESSON_MAX_CHARS, words_digest
 from memoryapp.longterm.models import Experience
-from memoryapp.longterm.presentation import ORIGIN_LABELS, expires_text
+from memoryapp.longterm.presentation import ORIGIN_LABELS, expires_text, last_moment
 from memoryapp.policies.trust import Origin
 
 OUTCOME_LABELS: Final = {
@@ -129,6 +129,7 @@ def experience_row(experience: Experience) -> ExperienceRow:
 
 def experience_page(experience: Experience) -> ExperiencePage:
     run_id = experience.source_run_id
+    fades_at: datetime | None = getattr(experience, "fades_at", None)
     return ExperiencePage(
         row=experience_row(experience),
         worked=experience.worked.splitlines(),
@@ -139,7 +140,7 @@ def experience_page(experience: Experience) -> ExperiencePage:
         seen_count=experience.seen_count,
         least_percent=round(experience.kind.min_confidence * 100),
         affirmed_at=experience.affirmed_at,
-        expires_at=getattr(experience, "fades_at", None),
+        expires_at=last_moment(fades_at) if fades_at else None,
         kind_rationale=experience.kind.rationale,
         run_url=reverse("inspector:run", args=[run_id]) if run_id else "",
     )

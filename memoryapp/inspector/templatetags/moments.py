@@ -11,4 +11,5 @@ register = template.Library()
 
 @register.filter
 def moment(at: datetime | None) -> SafeString:
-    return render_to_string("_time.html", {"at": at})
+    # The line that ends the file would stand before a comma that follows.
+    return SafeString(render_to_string("_time.html", {"at": at}).strip())
