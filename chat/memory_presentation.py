@@ -42,7 +42,7 @@ SOURCES = {
     Origin.MODEL_INFERRED: gettext_lazy("concluded from your message"),
     Origin.TOOL: gettext_lazy("from a tool"),
     Origin.IMPORTED: gettext_lazy("imported"),
-    Origin.UNTRUSTED: gettext_lazy("from text you did not write"),
+    Origin.UNTRUSTED: gettext_lazy("because this chat has read text you did not write"),
 }
 # What a person can do about it, by how the memory stands now.
 ACTIONS: Mapping[str, Promise] = {

@@ -21,9 +21,8 @@ from memoryapp.longterm import experience_queries, forgettings
 from memoryapp.longterm import queries as longterm
 from memoryapp.longterm.feedback import is_set_aside
 from memoryapp.longterm.models import Experience, Forgetting, Memory
-from memoryapp.longterm.presentation import ORIGIN_LABELS
+from memoryapp.longterm.presentation import origin_text
 from memoryapp.policies.feedback import Verdict
-from memoryapp.policies.trust import Origin
 from memoryapp.transcript import queries as transcript
 from memoryapp.transcript.models import Message, Turn
 from memoryapp.transcript.queries import PastMessage
@@ -67,6 +66,7 @@ WHY_NOT = {
     considered.SOURCE_OF_FACT: gettext_lazy("a fact from it is in already"),
     considered.REPLACED: gettext_lazy("what it says was replaced"),
     considered.ONLY_A_QUESTION: gettext_lazy("only a question"),
+    considered.WAITS: gettext_lazy("what it says waits for your word"),
 }
 _WITHOUT: Traced = {"arms": {}, "included": False, "reason": ""}
 ARMS = {
@@ -284,7 +284,7 @@ def _memory(memory: Memory, turn: Turn, *, why: str, likely: str) -> Item:
         text=memory.statement,
         url=fact_url(memory),
         said_at=memory.said_at,
-        source_label=str(ORIGIN_LABELS[Origin(memory.origin)]),
+        source_label=origin_text(memory.origin, is_from_chat=memory.source_message_id is not None),
         source_url=source_url(memory),
         why=why,
         likely=likely,

@@ -67,6 +67,15 @@ def test_a_chip_says_what_was_remembered_from_where_and_until_when(browser, alic
     assert "Edit" in shown
 
 
+def test_what_was_typed_in_a_chat_that_read_strangers_text_says_why_it_waits(browser, alice):
+    turn, _ = taught(alice, "I love skiing.", origin=Origin.UNTRUSTED)
+
+    shown = page_of(browser, turn)
+
+    assert "I love skiing. · because this chat has read text you did not write" in shown
+    assert "from text you did not write" not in shown
+
+
 def test_what_is_kept_for_ever_says_so(alice):
     Kind.objects.filter(slug="identity").update(ttl_days=None)
 

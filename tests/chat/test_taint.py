@@ -7,13 +7,16 @@ from chat import sending, tools, turn
 from chat.draining import drain
 from chat.reaper import reap_turns
 from chat.tool_use import use_tools
-from memoryapp.policies.trust import Origin
+from memoryapp.longterm import operations as longterm
+from memoryapp.longterm import queries
+from memoryapp.policies.trust import Origin, own_words
 from memoryapp.scratchpad import queries as runs
 from memoryapp.tooling.base import Arguments, Tool, ToolOutput
 from memoryapp.transcript import branches, summaries
 from memoryapp.transcript.models import Conversation, Summary, Turn
 from memoryapp.transcript.summaries import NewSummary
 from tests.chat.dying import Killed
+from tests.longterm.saying import remember
 from tests.modelserver import calls, reply
 from tests.turns import COMMITTED, answer, ask, claim, expire_lease, fresh, post, start
 
@@ -269,3 +272,58 @@ def test_what_another_chat_recalls_of_it_brings_it_along(alice, model, configure
 
     assert "opens at nine" in str(model.calls[-1].body)
     assert turn.taint == Origin.UNTRUSTED
+
+
+def strangers_fact(alice):
+    return remember(
+        alice, "The user's parcels go to Harbour Street", kind="preference", origin=Origin.UNTRUSTED
+    ).memory
+
+
+def asked_for_parcels(alice, model) -> Turn:
+    model.script(reply(calls("list_facts")), reply("To Harbour Street."))
+    return ask(alice, "Where do my parcels go?")
+
+
+def test_what_its_person_confirmed_brings_no_strangers_word_along(alice, model):
+    held = strangers_fact(alice)
+    longterm.confirm(alice.id, held.id, version=held.version, now=timezone.now())
+
+    turn = asked_for_parcels(alice, model)
+
+    read = str(model.calls[-1].body)
+    assert "parcels go to Harbour Street" in read
+    assert "user_confirmed" in read
+    assert "untrusted" not in read
+    assert turn.taint == Origin.USER_CONFIRMED
+    assert own_words(Origin(turn.taint)) == Origin.USER_TYPED
+
+
+def test_what_waits_is_in_no_prompt_and_taints_none(alice, model):
+    strangers_fact(alice)
+
+    turn = asked_for_parcels(alice, model)
+
+    assert "Harbour Street" not in str(model.calls[-1].body).replace("To Harbour Street.", "")
+    assert turn.taint == Origin.USER_TYPED
+
+
+def test_nor_is_the_turn_in_which_it_was_said(alice, model, configure):
+    configure(STRATA_RECALL_MIN_CONFIDENCE="0.05")
+    model.script(
+        reply(calls("read_page")),
+        reply(calls("remember", statement="I love skiing", kind="preference", quote="I love skiing")),
+        reply("It waits: you love skiing."),
+    )
+    ask(alice, "Read the page. I love skiing")
+    [held] = queries.memories(alice.id, status="pending")
+    model.script(reply("I do not know."), reply("Skiing."))
+
+    waiting = ask(alice, "What about skiing do I love?")
+    longterm.confirm(alice.id, held.id, version=held.version, now=timezone.now())
+    confirmed = ask(alice, "Which sport, skiing, do I love?")
+
+    assert waiting.taint == Origin.USER_TYPED
+    assert "you love skiing" not in str(model.calls[-2].body)
+    assert "I love skiing" in str(model.calls[-1].body)
+    assert confirmed.taint == Origin.UNTRUSTED  # of the page, which the reply may hold
