@@ -1,8 +1,8 @@
 """Takes the pictures in ``docs/screenshots`` anew: ``make screenshots``.
 
-A whole installation with the example data and the strict model server behind it; Chromium in two widths, two themes:
-every page that can be reached, by the name of its route, and the states of the chat. ``python -m tests.screenshots
-DIRECTORY WORD…`` takes those whose names hold one of the words, and puts them elsewhere.
+A whole installation with the example data and the strict model server behind it; Chromium in two widths, two themes.
+``make screenshots ARGS=DIRECTORY`` takes every page that can be reached, by the name of its route, and the states of
+the chat, and puts them there to be looked at; with words behind it, those whose names hold one of them.
 """
 
 import os
@@ -26,6 +26,14 @@ from tests.servers import hermetic_environment, throw_away_directory
 from tests.stack import PROJECT, running
 
 PICTURES = PROJECT / "docs" / "screenshots"
+DOCUMENTED = (
+    "chat-receipt",
+    "inspector-overview",
+    "inspector-facts",
+    "inspector-health",
+    "inspector-summary",
+    "policies-kinds",
+)
 SIZES = {"desktop": (1280, 800), "phone": (390, 844)}
 THEMES = ("light", "dark")
 GATE = "screenshot"
@@ -69,6 +77,7 @@ class Album:
 def main(directory: str = "", *words: str) -> None:
     if not directory:
         shutil.rmtree(PICTURES, ignore_errors=True)
+        words = DOCUMENTED
     into = Path(directory or PICTURES)
     into.mkdir(parents=True, exist_ok=True)
     with ModelServer(api_key=PROVIDER_KEY, persona="memory") as provider, throw_away_directory() as data:
