@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Generator, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
@@ -104,6 +104,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
 def _remove_stale_directories() -> None:
     """What a killed run could not remove; its servers ended with it."""
     for directory in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
-        is_old = time.time() - directory.stat().st_mtime > _STALE_AFTER_S
-        if is_old and DataDirectory(directory).running() is None:
-            shutil.rmtree(directory, ignore_errors=True)
+        with suppress(FileNotFoundError):  # another run removed its own meanwhile
+            is_old = time.time() - directory.stat().st_mtime > _STALE_AFTER_S
+            if is_old and DataDirectory(directory).running() is None:
+                shutil.rmtree(directory, ignore_errors=True)

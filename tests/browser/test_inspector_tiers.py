@@ -169,6 +169,7 @@ def test_redacted_words_are_gone_from_the_page_the_chat_and_the_search(
     in_menu(page, 1, "Redact or correct your message").click()
     page.get_by_label("Words to redact").fill(f"plum{mark}")
     page.get_by_role("button", name="Redact these words").click()
+    page.get_by_role("button", name="Redact for good").click()
 
     notice(page, "This cannot be undone.")
     expect(page.locator(".said-whole")).to_contain_text("redacted]")

@@ -95,7 +95,7 @@ def test_what_ends_soon_is_kept_extended_or_let_go_where_it_is_listed(
     expect(notice(page)).to_contain_text("Kept for ever")
     expect(row(page, mark)).to_have_count(2)
     row(page, f"train of {mark}").get_by_role("button", name="Extend").click()
-    expect(notice(page)).to_contain_text("Extended: expires")
+    expect(notice(page)).to_contain_text("It already has its full lifetime: expires")
     row(page, f"ferry of {mark}").get_by_role("button", name="Let go").click()
     expect(notice(page)).to_contain_text("Forgotten.")
     expect(row(page, mark)).to_have_count(1)

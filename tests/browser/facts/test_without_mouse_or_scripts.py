@@ -28,7 +28,7 @@ def test_without_scripts_a_fact_is_found_corrected_extended_forgotten_and_back(
     expect(notice(plain)).to_contain_text("Saved.")
     expect(plain.locator("h1")).to_have_text(f"My boat {mark} has two sails")
     plain.get_by_role("button", name="Extend").click()
-    expect(notice(plain)).to_contain_text("Extended: expires")
+    expect(notice(plain)).to_contain_text("It already has its full lifetime: expires")
     plain.get_by_role("button", name="Forget this fact").click()
     expect(notice(plain)).to_contain_text("Forgotten.")
     undo(plain)
@@ -91,6 +91,13 @@ def test_by_keyboard_alone_a_fact_is_found_corrected_forgotten_and_back(
     expect(row(page, mark)).to_contain_text("is yellow")
 
 
+@pytest.mark.parametrize(("path", "gutter"), [(FACTS, "stable"), ("/", "auto")])
+def test_room_is_kept_for_the_scroll_bar_of_a_page_and_a_chat_has_its_own(page: Page, path: str, gutter: str):
+    page.goto(path)
+
+    assert page.evaluate("getComputedStyle(document.documentElement).scrollbarGutter") == gutter
+
+
 def test_keys_pick_and_forget_in_a_list(page: Page, program: Program, mark: str):
     for fruit in ("peas", "beans"):
         program.remember(f"I like {fruit}, says {mark}")
@@ -104,3 +111,33 @@ def test_keys_pick_and_forget_in_a_list(page: Page, program: Program, mark: str)
     expect(row(page, mark)).to_have_count(1)
     page.keyboard.press("z")
     expect(row(page, mark)).to_have_count(2)
+
+
+def test_a_key_forgets_the_fact_that_was_gone_to_without_picking_it(page: Page, program: Program, mark: str):
+    for fruit in ("peas", "beans"):
+        program.remember(f"I like {fruit}, says {mark}")
+    page.goto(f"{FACTS}?q={mark}")
+    expect(row(page, mark)).to_have_count(2)
+
+    for key in ("j", "j", "#"):
+        page.keyboard.press(key)
+
+    expect(notice(page)).to_contain_text("Forgotten: 1 fact.")
+    expect(row(page, f"beans, says {mark}")).to_have_count(1)
+
+
+def test_after_forgetting_and_its_undo_the_focus_is_on_what_was_done(page: Page, program: Program, mark: str):
+    program.remember(f"My canoe {mark} is red")
+    page.goto(f"{FACTS}?q={mark}")
+    told = page.locator(".undo")
+
+    for key in ("j", "#"):
+        page.keyboard.press(key)
+    expect(told).to_contain_text("Forgotten: 1 fact.")
+    expect(told).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(told.get_by_role("button", name="Undo")).to_be_focused()
+    page.keyboard.press("Enter")
+
+    expect(told).to_contain_text("It is back.")
+    expect(told).to_be_focused()
