@@ -68,7 +68,9 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:  # noq
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:  # noqa: ARG001
-    return error_response(request, 404, gettext("The address may be wrong, or what was here has been deleted."))
+    return error_response(
+        request, 404, gettext("The address may be wrong, or what was here has been deleted.")
+    )
 
 
 def method_not_allowed(request: HttpRequest, response: HttpResponse) -> HttpResponse:
