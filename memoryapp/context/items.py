@@ -24,7 +24,9 @@ def prompt_item(item: Considered) -> dict[str, object]:
     match item.what:
         case Memory():
             is_always = item.reason == ALWAYS_USED  # alike in every prompt, whatever was asked
-            return inert(_fact(item.what, item.taint, None if is_always else item.confidence))
+            given = inert(_fact(item.what, None if is_always else item.confidence))
+            # A person who confirms a fact vouches for what it says, not for where its links lead.
+            return given | {"origin": item.taint.value}
         case PastMessage():
             return inert(_message(item.what, item.excerpt))
         case _:
@@ -65,13 +67,12 @@ def _densest(text: str, question: str) -> int:
     return max((at for at, _ in places), key=lambda at: (variety(at), -at), default=0)
 
 
-def _fact(memory: Memory, origin: Origin, confidence: float | None) -> dict[str, object]:
-    """``origin``: as far as it may be trusted here, which is its own or its person's word for it."""
+def _fact(memory: Memory, confidence: float | None) -> dict[str, object]:
     values: dict[str, object] = {
         "id": str(memory.id),
         "kind": memory.kind.slug,
         "statement": memory.statement,
-        "origin": origin.value,
+        "origin": memory.origin,
         "said_on": memory.said_at.date().isoformat(),
     }
     if confidence is None:

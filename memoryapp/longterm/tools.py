@@ -219,7 +219,7 @@ def _item(memory: Memory, origin: Origin, context: ToolContext) -> dict[str, obj
         "id": str(memory.id),
         "kind": memory.kind.slug,
         "statement": memory.statement,
-        "origin": origin.value,
+        "origin": memory.origin,
         "said_on": memory.said_at.date().isoformat(),
         "confidence": round(memory.confidence, 2),
     }
@@ -228,7 +228,8 @@ def _item(memory: Memory, origin: Origin, context: ToolContext) -> dict[str, obj
     fades_at: datetime | None = getattr(memory, "fades_at", None)  # the query's
     if fades_at is not None:
         item["expires"] = fades_at.astimezone(ZoneInfo(context.time_zone)).isoformat(timespec="minutes")
-    return inert(item)
+    # A person who confirms a fact vouches for what it says, not for where its links lead.
+    return inert(item) | {"origin": origin.value}
 
 
 GET_FACT = Tool.of(

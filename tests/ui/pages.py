@@ -120,5 +120,6 @@ def chat_page(*, turns=(), conversation=CONVERSATION, **context):
         "idempotency_key": "key-1",
         "model_notice": None,
         "starters": (),
+        "temporary_hours": 24,
     }
     return render("chat/conversation.html", **(known | context))
