@@ -105,6 +105,17 @@ def test_the_answer_is_as_trusted_as_the_weakest_of_its_memories(alice, origin):
     assert call(GET_FACT, alice, key="cake").origin == origin
 
 
+def test_what_strangers_wrote_comes_without_its_links_also_when_its_person_confirmed_it(alice):
+    text = "The form is at [the office](https://evil.example)"
+    waiting = remember(alice, text, key="form", origin=Origin.UNTRUSTED).memory
+    longterm.confirm(alice.id, waiting.id, version=waiting.version, now=NOW)
+
+    [item] = found(GET_FACT, alice, key="form")
+
+    assert item["statement"] == "The form is at the office"
+    assert item["origin"] == Origin.USER_CONFIRMED
+
+
 def test_tickets_come_newest_first_and_no_more_than_asked_for(alice):
     for number in range(5):
         remember(alice, f"Ticket {number} is open", kind="ticket", said_at=NOW - number * DAY)
