@@ -12,6 +12,9 @@ from memoryapp.longterm.models import Memory
 from memoryapp.policies import ranking
 
 RULES = "constraint"  # the kind
+_ROUNDING = (
+    1  # tokens by which an item, estimated by itself, may seem too small: many alike would be too many
+)
 
 
 def facts(user_id: UUID, *, max_tokens: int, leave_out: Collection[UUID] = ()) -> Sequence[Considered]:
@@ -22,7 +25,8 @@ def facts(user_id: UUID, *, max_tokens: int, leave_out: Collection[UUID] = ()) -
     """
     rows = [memory for memory in longterm.always_used(user_id) if memory.id not in leave_out]
     ranked = sorted(map(_always, rows), key=_precedence, reverse=True)
-    fits = ranking.pack(map(prompt_tokens, ranked), budget=max_tokens, max_items=len(ranked))
+    sizes = (prompt_tokens(item) + _ROUNDING for item in ranked)
+    fits = ranking.pack(sizes, budget=max_tokens, max_items=len(ranked))
     kept = {item.what.id for item, is_in in zip(ranked, fits, strict=True) if is_in}
     return [
         item if item.what.id in kept else verdicts.left_out(item, verdicts.OVER_STANDING)
