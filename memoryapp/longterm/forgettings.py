@@ -22,12 +22,16 @@ from memoryapp.errors import MemoryAppError, NotFoundError, StaleVersionError
 from memoryapp.longterm import history, tombstones
 from memoryapp.longterm.models import (
     Experience,
+    Feedback,
     Forgetting,
+    LifetimeChange,
     Memory,
     MemorySource,
     MemoryVersion,
     Tombstone,
 )
+from memoryapp.receipts import operations as receipts
+from memoryapp.receipts.models import Scope, Sort
 from memoryapp.tuning import queries as tuning
 
 # Sent with ``traces`` inside the transaction of a forgetting: what other rooms hold goes with it, or neither.
@@ -95,21 +99,34 @@ def forget(
     others are not there. Raises NotFoundError when none of them is, StaleVersionError.
     """
     with transaction.atomic(durable=True):
-        person = history.lock_person(user_id)
-        asked = _asked(user_id, memory_ids, versions or {})
-        act = _begin(person, now=now, is_final=is_final)
-        rows = _with_what_goes_along(asked, is_final=act.finished_at is not None)
-        ids = list(rows)
-        _bury(person, rows, act, now=now)
-        traces = _traces(user_id, ids, act)
-        if act.finished_at is None:
-            Memory.objects.for_user(user_id).filter(id__in=ids).update(forgetting=act)
-        accounts.advance_memory_epoch(user_id)
-        act.records_count = _drop_elsewhere(Memory, traces)
-        if act.finished_at:
-            Memory.everything.for_user(user_id).filter(id__in=ids).delete()
-        _keep_counts(act, memories=len(asked))
-        history.note_done(user_id, Verb.FORGOT, [memory.id for memory in asked])
+        return forget_within(user_id, memory_ids, now=now, versions=versions, is_final=is_final)
+
+
+def forget_within(
+    user_id: UUID,
+    memory_ids: Collection[UUID],
+    *,
+    now: datetime,
+    versions: Mapping[UUID, int] | None = None,
+    is_final: bool = False,
+) -> Forgetting:
+    """``forget``, as a part of the caller's transaction."""
+    person = history.lock_person(user_id)
+    asked = _asked(user_id, memory_ids, versions or {})
+    act = _begin(person, now=now, is_final=is_final)
+    rows = _with_what_goes_along(asked, is_final=act.finished_at is not None)
+    ids = list(rows)
+    _bury(person, rows, act, now=now)
+    traces = _traces(user_id, ids, act)
+    if act.finished_at is None:
+        Memory.objects.for_user(user_id).filter(id__in=ids).update(forgetting=act)
+    accounts.advance_memory_epoch(user_id)
+    act.records_count = _drop_elsewhere(Memory, traces)
+    if act.finished_at:
+        Memory.everything.for_user(user_id).filter(id__in=ids).delete()
+    _keep_counts(act, memories=len(asked))
+    history.note_done(user_id, Verb.FORGOT, [memory.id for memory in asked])
+    _issue(act, Scope.MEMORY, memory_ids=ids)
     return act
 
 
@@ -122,28 +139,36 @@ def forget_experiences(
     ids is one of the person's.
     """
     with transaction.atomic(durable=True):
-        person = history.lock_person(user_id)
-        rows = Experience.objects.for_user(user_id).unfaded().filter(id__in=list(ids))
-        asked = list(rows.order_by("id").select_for_update(of=("self",)))
-        if not asked:
-            raise NotFoundError(gettext("There is no such experience."))
-        act = _begin(person, now=now, is_final=is_final)
-        taught = {run_id for row in asked for run_id in (*row.run_ids, row.source_run_id) if run_id}
-        asked_ids = [row.id for row in asked]
-        if act.finished_at is None:
-            Experience.objects.for_user(user_id).filter(id__in=asked_ids).update(forgetting=act)
-        accounts.advance_memory_epoch(user_id)
-        traces = Traces(
-            user_id=user_id,
-            run_ids=frozenset(taught),
-            texts=frozenset(map(str, asked_ids)),
-            forgetting_id=None if act.finished_at else act.id,
-        )
-        act.records_count = _drop_elsewhere(Experience, traces)
-        if act.finished_at:
-            Experience.everything.for_user(user_id).filter(id__in=asked_ids).delete()
-        _keep_counts(act, experiences=len(asked))
-        history.note_done(user_id, Verb.FORGOT, asked_ids)
+        return forget_experiences_within(user_id, ids, now=now, is_final=is_final)
+
+
+def forget_experiences_within(
+    user_id: UUID, ids: Collection[UUID], *, now: datetime, is_final: bool = False
+) -> Forgetting:
+    """``forget_experiences``, as a part of the caller's transaction."""
+    person = history.lock_person(user_id)
+    rows = Experience.objects.for_user(user_id).unfaded().filter(id__in=list(ids))
+    asked = list(rows.order_by("id").select_for_update(of=("self",)))
+    if not asked:
+        raise NotFoundError(gettext("There is no such experience."))
+    act = _begin(person, now=now, is_final=is_final)
+    taught = {run_id for row in asked for run_id in (*row.run_ids, row.source_run_id) if run_id}
+    asked_ids = [row.id for row in asked]
+    if act.finished_at is None:
+        Experience.objects.for_user(user_id).filter(id__in=asked_ids).update(forgetting=act)
+    accounts.advance_memory_epoch(user_id)
+    traces = Traces(
+        user_id=user_id,
+        run_ids=frozenset(taught),
+        texts=frozenset(map(str, asked_ids)),
+        forgetting_id=None if act.finished_at else act.id,
+    )
+    act.records_count = _drop_elsewhere(Experience, traces)
+    if act.finished_at:
+        Experience.everything.for_user(user_id).filter(id__in=asked_ids).delete()
+    _keep_counts(act, experiences=len(asked))
+    history.note_done(user_id, Verb.FORGOT, asked_ids)
+    _issue(act, Scope.EXPERIENCE, experience_ids=asked_ids)
     return act
 
 
@@ -155,21 +180,28 @@ def undo(user_id: UUID, forgetting_id: UUID, *, now: datetime) -> Undone:
     TooLateError, UndoneAlreadyError.
     """
     with transaction.atomic(durable=True):
-        person = history.lock_person(user_id)
-        act = _open(person, forgetting_id)
-        if act.undo_until <= now:
-            raise _too_late(act, person)
-        hidden = Memory.everything.for_user(user_id).filter(forgetting=act)
-        away = _hand_over(hidden, act) + _give_up(hidden, act)
-        Tombstone.objects.filter(user_id=user_id, forgetting=act).exclude(memory_id__in=away).delete()
-        rows = hidden.update(forgetting=None)
-        experiences = Experience.everything.for_user(user_id).filter(forgetting=act).update(forgetting=None)
-        act.undone_at = now
-        act.save(update_fields=["undone_at"])
-        # Fewer rows than that: some were deleted since, with what had replaced them.
-        back = min(rows, act.memories_count - len(away))
-        if back + experiences:
-            activity.note(user_id, Verb.RESTORED, tier=Tier.LONGTERM, rows=back + experiences)
+        return undo_within(user_id, forgetting_id, now=now)
+
+
+def undo_within(user_id: UUID, forgetting_id: UUID, *, now: datetime) -> Undone:
+    """``undo``, as a part of the caller's transaction."""
+    person = history.lock_person(user_id)
+    act = _open(person, forgetting_id)
+    if act.undo_until <= now:
+        raise _too_late(act, person)
+    hidden = Memory.everything.for_user(user_id).filter(forgetting=act)
+    away = _hand_over(hidden, act) + _give_up(hidden, act)
+    Tombstone.objects.filter(user_id=user_id, forgetting=act).exclude(memory_id__in=away).delete()
+    lessons = Experience.everything.for_user(user_id).filter(forgetting=act)
+    receipts.take_back(user_id, {Sort.MEMORY: _ids(hidden), Sort.EXPERIENCE: _ids(lessons)}, now=now)
+    rows = hidden.update(forgetting=None)
+    experiences = lessons.update(forgetting=None)
+    act.undone_at = now
+    act.save(update_fields=["undone_at"])
+    # Fewer rows than that: some were deleted since, with what had replaced them.
+    back = min(rows, act.memories_count - len(away))
+    if back + experiences:
+        activity.note(user_id, Verb.RESTORED, tier=Tier.LONGTERM, rows=back + experiences)
     return Undone(memories=back, experiences=experiences, kept_away=len(away))
 
 
@@ -177,12 +209,37 @@ def finish(user_id: UUID, forgetting_id: UUID) -> None:
     """Delete what a forgetting took for good, now. Once more changes nothing. Raises NotFoundError,
     UndoneAlreadyError."""
     with transaction.atomic(durable=True):
-        history.lock_person(user_id)
-        act = _locked(user_id, forgetting_id)
-        if act.undone_at:
-            raise UndoneAlreadyError(gettext("This was undone already: nothing of it is forgotten."))
-        if act.finished_at is None:
-            _delete(act)
+        finish_within(user_id, forgetting_id)
+
+
+def finish_within(user_id: UUID, forgetting_id: UUID) -> None:
+    """``finish``, as a part of the caller's transaction."""
+    history.lock_person(user_id)
+    act = _locked(user_id, forgetting_id)
+    if act.undone_at:
+        raise UndoneAlreadyError(gettext("This was undone already: nothing of it is forgotten."))
+    if act.finished_at is None:
+        _delete(act)
+
+
+def delete_everything_within(user_id: UUID, *, now: datetime) -> dict[str, int]:
+    """Within the caller's transaction: all memories and experiences of this person, now and for good; how many.
+
+    What they want never to be remembered stays, and so do the tombstones, of which every wording gets one.
+    """
+    person = history.lock_person(user_id)
+    accounts.advance_memory_epoch(user_id)
+    memories = Memory.everything.for_user(user_id)
+    _bury_all(person, now=now)
+    counts = {
+        "memories": memories.exclude(status=Memory.Status.SUPERSEDED).count(),
+        "experiences": Experience.everything.for_user(user_id).count(),
+    }
+    Tombstone.objects.filter(user_id=user_id).exclude(forgetting=None).update(forgetting=None)
+    accounts.delete_rows(
+        user_id, (MemoryVersion, MemorySource, Feedback, LifetimeChange, Experience, Memory, Forgetting)
+    )
+    return counts
 
 
 def finish_due() -> int:
@@ -261,6 +318,18 @@ def _bury(person: User, rows: Mapping[UUID, UUID], act: Forgetting, *, now: date
     tombstones.put(person.id, stones, now=now, forgetting=act)
 
 
+def _bury_all(person: User, *, now: datetime) -> None:
+    """As ``_bury``, for every row at once."""
+    key = person.forgetting_key
+    worded = Memory.everything.for_user(person.id).values_list("id", "statement")
+    former = MemoryVersion.objects.filter(user_id=person.id).values_list("memory", "statement")
+    said = {text: memory_id for memory_id, text in [*former, *worded]}
+    stones = {
+        (memory_id, digest) for text, memory_id in said.items() for digest in tombstones.digests(key, text)
+    }
+    tombstones.put(person.id, stones, now=now)
+
+
 def _traces(user_id: UUID, ids: Sequence[UUID], act: Forgetting) -> Traces:
     rows = list(
         Memory.everything.for_user(user_id)
@@ -290,6 +359,24 @@ def _keep_counts(act: Forgetting, *, memories: int = 0, experiences: int = 0) ->
     along = Experience.everything.filter(user_id=act.user_id, forgetting=act).count()
     act.memories_count, act.experiences_count = memories, max(experiences, along)
     act.save(update_fields=["memories_count", "experiences_count"])
+
+
+def _issue(
+    act: Forgetting, scope: Scope, *, memory_ids: Sequence[UUID] = (), experience_ids: Sequence[UUID] = ()
+) -> None:
+    along = Experience.everything.for_user(act.user_id).filter(forgetting=act)
+    receipts.issue(
+        act.user_id,
+        scope,
+        items={Sort.MEMORY: memory_ids, Sort.EXPERIENCE: {*experience_ids, *_ids(along)}},
+        counts={"records": act.records_count},
+        now=act.created_at,
+        undo_until=None if act.finished_at else act.undo_until,
+    )
+
+
+def _ids(rows: QuerySet[Any]) -> list[UUID]:
+    return list(rows.values_list("id", flat=True))
 
 
 def _locked(user_id: UUID, forgetting_id: UUID) -> Forgetting:

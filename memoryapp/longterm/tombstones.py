@@ -57,6 +57,28 @@ def newest(user_id: UUID, digests: Iterable[str]) -> Tombstone | None:
     )
 
 
+def of(user_id: UUID, memory_ids: Iterable[UUID | str]) -> list[tuple[str, str, str, str]]:
+    """Of these memories: which, the digest, since when and until when, as text."""
+    rows = Tombstone.objects.filter(user_id=user_id, memory_id__in=list(memory_ids)).order_by("id")
+    return [
+        (str(stone.memory_id), stone.digest, stone.created_at.isoformat(), stone.expires_at.isoformat())
+        for stone in rows
+    ]
+
+
+def put_back(user_id: UUID, stones: Iterable[tuple[UUID, str, datetime, datetime]]) -> None:
+    """Those of these that are not there; as ``of`` names them."""
+    there = set(Tombstone.objects.filter(user_id=user_id).values_list("memory_id", "digest"))
+    Tombstone.objects.bulk_create(
+        (
+            Tombstone(user_id=user_id, memory_id=memory, digest=digest, created_at=made, expires_at=ends)
+            for memory, digest, made, ends in stones
+            if (memory, digest) not in there
+        ),
+        batch_size=STONES_AT_ONCE,
+    )
+
+
 def bury(memory: Memory, gone: MemoryQuerySet, *, now: datetime, also: Iterable[str] = ()) -> None:
     """A tombstone for every wording that these rows ever had, and for the digests in ``also``."""
     key = memory.user.forgetting_key

@@ -8,11 +8,15 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
+from django.utils import timezone
 
+from memoryapp.accounts import operations as accounts
 from memoryapp.activity import operations as activity
 from memoryapp.activity.models import Tier, Verb
+from memoryapp.receipts import operations as receipts
+from memoryapp.receipts.models import Scope, Sort
 from memoryapp.scratchpad import listing, queries
-from memoryapp.scratchpad.models import Run
+from memoryapp.scratchpad.models import Approval, Checkpoint, Grant, PadEdit, Run, Step
 
 MORE_DAYS = 7
 
@@ -60,18 +64,37 @@ def goes_at(run: Run, *, rule_days: int | None) -> datetime | None:
 def delete(user_id: UUID, run_ids: Collection[UUID]) -> int:
     """Delete the records of those of these runs that have ended; how many."""
     with transaction.atomic(durable=True):
-        ended = listing.ended(_of_person(user_id, run_ids)).select_for_update(of=("self",))
-        found = [run.id for run in ended]
-        Run.objects.filter(user_id=user_id, id__in=found).delete()
-        if found:
-            activity.note(
-                user_id,
-                Verb.DELETED,
-                tier=Tier.SCRATCHPAD,
-                subject_id=found[0] if len(found) == 1 else None,
-                rows=len(found),
-            )
+        return delete_within(user_id, run_ids)
+
+
+def erase(user_id: UUID, run_ids: Collection[UUID]) -> None:
+    """Delete these in whatever state: a restored backup holds what was gone."""
+    Run.objects.filter(user_id=user_id, id__in=list(run_ids)).delete()
+
+
+def delete_within(user_id: UUID, run_ids: Collection[UUID]) -> int:
+    """``delete``, as a part of the caller's transaction."""
+    ended = listing.ended(_of_person(user_id, run_ids)).select_for_update(of=("self",))
+    found = [run.id for run in ended]
+    Run.objects.filter(user_id=user_id, id__in=found).delete()
+    if found:
+        activity.note(
+            user_id,
+            Verb.DELETED,
+            tier=Tier.SCRATCHPAD,
+            subject_id=found[0] if len(found) == 1 else None,
+            rows=len(found),
+        )
+    receipts.issue(user_id, Scope.RUN, items={Sort.RUN: found}, now=timezone.now())
     return len(found)
+
+
+def delete_everything_within(user_id: UUID) -> dict[str, int]:
+    """Within the caller's transaction: all records of this person, of runs that go on, too; how many. What a worker
+    writes at the same time makes the commit fail: then try again."""
+    counts = {"records": Run.objects.filter(user_id=user_id).count()}
+    accounts.delete_rows(user_id, (Step, Checkpoint, PadEdit, Approval, Grant, Run))
+    return counts
 
 
 def drop_old(*, older_than_days: int) -> int:

@@ -79,3 +79,16 @@ def summary_tokens(user_id: UUID, conversation_id: UUID) -> Tokens:
         read=Coalesce(Sum("input_tokens"), 0), written=Coalesce(Sum("output_tokens"), 0)
     )
     return Tokens(made["read"], made["written"], 0)
+
+
+def since(user_id: UUID, moment: datetime) -> tuple[set[UUID], dict[UUID, UUID]]:
+    """Conversations that began since, and of those that went on since: the first turn of the shown branch that did."""
+    rows = queries.conversations(user_id)
+    begun = set(rows.filter(created_at__gte=moment).values_list("id", flat=True))
+    new = Turn.objects.filter(
+        user_id=user_id, conversation__in=rows, created_at__gte=moment, is_current=True, deleted_at=None
+    ).exclude(conversation__in=begun)
+    first: dict[UUID, UUID] = {}
+    for turn_id, conversation_id in new.order_by("seq").values_list("id", "conversation_id"):
+        first.setdefault(conversation_id, turn_id)
+    return begun, first

@@ -17,15 +17,19 @@ from django.db.models import (
 )
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
+from django.utils import timezone
 from django.utils.translation import gettext
 from uuid6 import uuid7
 
+from memoryapp.accounts import operations as accounts
 from memoryapp.accounts.models import User
 from memoryapp.activity import operations as activity
 from memoryapp.activity.models import Tier, Verb
 from memoryapp.errors import InvalidInputError, MemoryAppError, NotFoundError
+from memoryapp.receipts import operations as receipts
+from memoryapp.receipts.models import Scope, Sort
 from memoryapp.transcript import ending, queries, sources, tree
-from memoryapp.transcript.models import Conversation, Message, PinnedLine, Summary, Turn
+from memoryapp.transcript.models import Conversation, Message, MessageKey, PinnedLine, Summary, Turn
 from memoryapp.transcript.operations import clean_title, known_turn, request_digest
 from memoryapp.tuning import queries as tuning
 
@@ -166,31 +170,58 @@ def _delete_temporary(user_id: UUID, conversation_id: UUID) -> bool:
     for left in reversed(range(DELETION_TRIES)):
         try:
             with transaction.atomic(durable=True):
-                # A message on its way waits for the row, and then finds nothing to be posted to.
-                temporary = _locked(_kept(user_id, conversation_id).filter(is_temporary=True))
-                live = Turn.objects.filter(conversation__in=temporary, status__in=Turn.LIVE)
-                live.update(status=Turn.Status.CANCELLED, attempt=F("attempt") + 1, finished_at=Now())
-                Conversation.objects.filter(id__in=temporary).delete()
-                _note(user_id, Verb.DELETED, temporary)
-            return bool(temporary)
+                return bool(delete_temporary_within(user_id, [conversation_id]))
         except IntegrityError:
             if not left:
                 raise
     raise AssertionError
 
 
+def delete_temporary_within(user_id: UUID, conversation_ids: Collection[UUID]) -> list[UUID]:
+    """Within the caller's transaction: those of these that are temporary are gone, with all that hangs on them; which.
+
+    What a worker records at the same time makes the commit fail: then try again.
+    """
+    # A message on its way waits for the row, and then finds nothing to be posted to.
+    rows = Conversation.objects.filter(user_id=user_id, id__in=conversation_ids, deleted_at=None)
+    temporary = _locked(rows.filter(is_temporary=True))
+    live = Turn.objects.filter(conversation__in=temporary, status__in=Turn.LIVE)
+    live.update(status=Turn.Status.CANCELLED, attempt=F("attempt") + 1, finished_at=Now())
+    Conversation.objects.filter(id__in=temporary).delete()
+    _note(user_id, Verb.DELETED, temporary)
+    receipts.issue(user_id, Scope.CONVERSATION, items={Sort.CONVERSATION: temporary}, now=timezone.now())
+    return temporary
+
+
 def delete_conversations(user_id: UUID, conversation_ids: Collection[UUID]) -> list[UUID]:
     """Take these away, as ``delete_conversation`` does one; which of them were still there."""
     with transaction.atomic(durable=True):
-        deleted = _locked(_listed(user_id, conversation_ids))
-        Conversation.objects.filter(id__in=deleted).update(deleted_at=Now(), undo_until=_end_of_undo())
-        live = Turn.objects.filter(conversation__in=deleted, status__in=Turn.LIVE)
-        live.filter(stop_requested_at=None).update(stop_requested_at=Now())
-        # Counts as an attempt, as in ``request_stop``.
-        live.filter(status=Turn.Status.QUEUED).update(
-            status=Turn.Status.CANCELLED, attempt=F("attempt") + 1, finished_at=Now()
+        return delete_conversations_within(user_id, conversation_ids)
+
+
+def delete_conversations_within(
+    user_id: UUID, conversation_ids: Collection[UUID], *, is_final: bool = False
+) -> list[UUID]:
+    """``delete_conversations``, as a part of the caller's transaction; ``is_final``: they go with the next sweep."""
+    deleted = _locked(_listed(user_id, conversation_ids))
+    rows = Conversation.objects.filter(id__in=deleted)
+    rows.update(deleted_at=Now(), undo_until=Now() if is_final else _end_of_undo())
+    live = Turn.objects.filter(conversation__in=deleted, status__in=Turn.LIVE)
+    live.filter(stop_requested_at=None).update(stop_requested_at=Now())
+    # Counts as an attempt, as in ``request_stop``.
+    live.filter(status=Turn.Status.QUEUED).update(
+        status=Turn.Status.CANCELLED, attempt=F("attempt") + 1, finished_at=Now()
+    )
+    _note(user_id, Verb.DELETED, deleted)
+    for first in rows[:1]:
+        assert first.deleted_at
+        receipts.issue(
+            user_id,
+            Scope.CONVERSATION,
+            items={Sort.CONVERSATION: deleted},
+            now=first.deleted_at,
+            undo_until=None if is_final else first.undo_until,
         )
-        _note(user_id, Verb.DELETED, deleted)
     return deleted
 
 
@@ -207,12 +238,39 @@ def restore_conversations(user_id: UUID, conversation_ids: Collection[UUID]) -> 
     One whose time is over is kept as long again as if something had been said in it now: the sweep would take it.
     """
     with transaction.atomic(durable=True):
-        restored = _locked(queries.deleted_conversations(user_id).filter(id__in=conversation_ids))
-        rows = Conversation.objects.filter(id__in=restored)
-        rows.filter(ending.overdue()).update(updated_at=Now())
-        rows.update(deleted_at=None, undo_until=None)
-        _note(user_id, Verb.RESTORED, restored)
+        return restore_conversations_within(user_id, conversation_ids)
+
+
+def restore_conversations_within(user_id: UUID, conversation_ids: Collection[UUID]) -> list[UUID]:
+    """``restore_conversations``, as a part of the caller's transaction."""
+    restored = _locked(queries.deleted_conversations(user_id).filter(id__in=conversation_ids))
+    rows = Conversation.objects.filter(id__in=restored)
+    rows.filter(ending.overdue()).update(updated_at=Now())
+    rows.update(deleted_at=None, undo_until=None)
+    _note(user_id, Verb.RESTORED, restored)
+    receipts.take_back(user_id, {Sort.CONVERSATION: restored}, now=timezone.now())
     return restored
+
+
+def end_undo_within(user_id: UUID, conversation_ids: Collection[UUID]) -> None:
+    """Within the caller's transaction: these deleted conversations come back no longer, and go with the next sweep."""
+    _locked(queries.deleted_conversations(user_id).filter(id__in=conversation_ids))
+    rows = Conversation.objects.filter(user_id=user_id, id__in=conversation_ids, undo_until__gt=Now())
+    rows.update(undo_until=Now())
+
+
+def delete_everything_within(user_id: UUID) -> dict[str, int]:
+    """Within the caller's transaction: all conversations of this person with all that hangs on them, now and for good;
+    how many rows of each sort. What a worker writes at the same time makes the commit fail: then try again."""
+    live = Turn.everything.filter(user_id=user_id, status__in=Turn.LIVE)
+    live.update(status=Turn.Status.CANCELLED, attempt=F("attempt") + 1, finished_at=Now())
+    counts = {
+        "conversations": Conversation.objects.filter(user_id=user_id).count(),
+        "messages": Message.objects.filter(user_id=user_id).count(),
+        "summaries": Summary.objects.filter(user_id=user_id).count(),
+    }
+    accounts.delete_rows(user_id, (PinnedLine, Summary, MessageKey, Message, Turn, Conversation))
+    return counts
 
 
 def delete_for_good() -> int:
@@ -227,6 +285,11 @@ def delete_for_good() -> int:
         doomed = list(over.select_for_update(skip_locked=True).values_list("id", flat=True)[:SWEPT_AT_ONCE])
         Conversation.objects.filter(id__in=doomed).delete()
     return len(doomed)
+
+
+def erase_conversations(user_id: UUID, conversation_ids: Collection[UUID]) -> None:
+    """Delete these for good, in whatever state: a restored backup holds what was gone."""
+    Conversation.objects.filter(user_id=user_id, id__in=list(conversation_ids)).delete()
 
 
 def fork_conversation(user: User, turn_id: UUID, *, idempotency_key: str, now: datetime) -> Conversation:

@@ -14,6 +14,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import F, Func, Q, QuerySet, UUIDField, Value
 from django.db.models.functions import Now
+from django.utils import timezone
 from django.utils.translation import gettext
 from uuid6 import uuid7
 
@@ -22,6 +23,8 @@ from memoryapp.activity import operations as activity
 from memoryapp.activity.models import EXCHANGES, Tier, Verb
 from memoryapp.errors import NotFoundError
 from memoryapp.nudges import REBUILD_SUMMARY, nudge
+from memoryapp.receipts import operations as receipts
+from memoryapp.receipts.models import Scope, Sort
 from memoryapp.transcript import branches, queries, redaction, tree
 from memoryapp.transcript.conversations import NotShownError
 from memoryapp.transcript.models import Conversation, Summary, Turn
@@ -45,23 +48,31 @@ def delete_turns(user_id: UUID, turn_id: UUID, *, following: bool, now: datetime
 
     Raises ``NotShownError`` for a turn of another branch and ``ReplyInProgressError`` while one is being answered.
     """
-    turn = queries.get_turn(user_id, turn_id)
     with transaction.atomic(durable=True):
-        _hold(user_id, turn.conversation_id)
-        turn = queries.get_turn(user_id, turn_id)
-        if not turn.is_current:
-            raise NotShownError(gettext("This message is not on the shown branch. Show its branch first."))
-        shown = Turn.objects.filter(conversation=turn.conversation_id, is_current=True)
-        taken = shown.filter(seq__gte=turn.seq).count() if following else 1
-        deletion_id = uuid7()
-        until = now + timedelta(minutes=tuning.conf().undo_minutes)
-        Turn.objects.filter(id__in=_with_versions(turn, following=following)).update(
-            deleted_at=Now(), deletion_id=deletion_id, undo_until=until
-        )
-        _end_with_a_turn(turn.conversation_id)
-        _leave_out_of_summaries(turn, deletion_id)
-        _words_are_others(turn)
-        _note(Verb.DELETED, turn, exchanges=taken)
+        return delete_turns_within(user_id, turn_id, following=following, now=now)
+
+
+def delete_turns_within(
+    user_id: UUID, turn_id: UUID, *, following: bool, now: datetime, is_final: bool = False
+) -> Deletion:
+    """``delete_turns``, as a part of the caller's transaction; ``is_final``: they go with the next sweep."""
+    turn = queries.get_turn(user_id, turn_id)
+    _hold(user_id, turn.conversation_id)
+    turn = queries.get_turn(user_id, turn_id)
+    if not turn.is_current:
+        raise NotShownError(gettext("This message is not on the shown branch. Show its branch first."))
+    shown = Turn.objects.filter(conversation=turn.conversation_id, is_current=True)
+    taken = shown.filter(seq__gte=turn.seq).count() if following else 1
+    deletion_id = uuid7()
+    until = now if is_final else now + timedelta(minutes=tuning.conf().undo_minutes)
+    doomed = _with_versions(turn, following=following)
+    Turn.objects.filter(id__in=doomed).update(deleted_at=Now(), deletion_id=deletion_id, undo_until=until)
+    _end_with_a_turn(turn.conversation_id)
+    _leave_out_of_summaries(turn, deletion_id)
+    _words_are_others(turn)
+    _note(Verb.DELETED, turn, exchanges=taken)
+    undo_until = None if is_final else until
+    receipts.issue(user_id, Scope.TURNS, items={Sort.TURN: doomed}, now=now, undo_until=undo_until)
     return Deletion(deletion_id, turn.conversation_id, taken, until)
 
 
@@ -70,6 +81,12 @@ def undo_deletion(user_id: UUID, deletion_id: UUID) -> Conversation:
 
     Raises ``NotFoundError`` when it is gone for good, ``ReplyInProgressError`` while a reply is being written.
     """
+    with transaction.atomic(durable=True):
+        return undo_deletion_within(user_id, deletion_id)
+
+
+def undo_deletion_within(user_id: UUID, deletion_id: UUID) -> Conversation:
+    """``undo_deletion``, as a part of the caller's transaction."""
     rows = Turn.everything.filter(
         user_id=user_id,
         deletion_id=deletion_id,
@@ -79,19 +96,32 @@ def undo_deletion(user_id: UUID, deletion_id: UUID) -> Conversation:
     first = rows.order_by("seq", *queries.LAST_SHOWN).first()
     if first is None:
         raise NotFoundError(gettext("These messages are gone for good."))
-    with transaction.atomic(durable=True):
-        _hold(user_id, first.conversation_id)
-        roots = rows.filter(seq=first.seq).order_by(*queries.LAST_SHOWN)
-        root = roots.last()
-        if root is None:
-            raise NotFoundError(gettext("These messages are gone for good."))
-        exchanges = rows.values("seq").distinct().count()
-        rows.update(deleted_at=None, deletion_id=None, undo_until=None)
-        _show_again(root)
-        _bring_summaries_back(root, deletion_id)
-        _words_are_others(root)
-        _note(Verb.RESTORED, root, exchanges=exchanges)
+    _hold(user_id, first.conversation_id)
+    roots = rows.filter(seq=first.seq).order_by(*queries.LAST_SHOWN)
+    root = roots.last()
+    if root is None:
+        raise NotFoundError(gettext("These messages are gone for good."))
+    exchanges = rows.values("seq").distinct().count()
+    receipts.take_back(user_id, {Sort.TURN: list(rows.values_list("id", flat=True))}, now=timezone.now())
+    rows.update(deleted_at=None, deletion_id=None, undo_until=None)
+    _show_again(root)
+    _bring_summaries_back(root, deletion_id)
+    _words_are_others(root)
+    _note(Verb.RESTORED, root, exchanges=exchanges)
     return queries.get_conversation(user_id, root.conversation_id)
+
+
+def deletions_of(user_id: UUID, turn_ids: Collection[UUID]) -> list[UUID]:
+    """Which deletions took these turns and can still be undone; the newest first."""
+    rows = Turn.everything.filter(user_id=user_id, id__in=turn_ids, undo_until__gt=Now())
+    found = set(rows.exclude(deletion_id=None).values_list("deletion_id", flat=True))
+    return sorted(filter(None, found), reverse=True)
+
+
+def end_undo_within(user_id: UUID, turn_ids: Collection[UUID]) -> None:
+    """Within the caller's transaction: these deleted turns come back no longer, and go with the next sweep."""
+    rows = Turn.everything.filter(user_id=user_id, id__in=turn_ids, deletion_id__isnull=False)
+    rows.filter(undo_until__gt=Now()).update(undo_until=Now())
 
 
 def delete_turns_for_good() -> int:
@@ -101,6 +131,50 @@ def delete_turns_for_good() -> int:
     return sum(
         _finish(conversation_id, [id_ for _, id_ in rows]) for conversation_id, rows in by_conversation
     )
+
+
+def erase_turns(user_id: UUID, turn_ids: Collection[UUID]) -> None:
+    """Delete these for good, whether deleted before or not: a restored backup holds what was gone."""
+    rows = Turn.everything.filter(user_id=user_id, id__in=list(turn_ids))
+    for conversation_id, found in groupby(
+        list(rows.order_by("conversation_id", "seq", "id")), key=lambda turn: turn.conversation_id
+    ):
+        _erase(conversation_id, list(found))
+
+
+def bring_back(user_id: UUID, turn_ids: Collection[UUID]) -> None:
+    """Undo the deletions that took these: they were undone after the backup, when there was still time."""
+    taken = Turn.everything.filter(user_id=user_id, id__in=list(turn_ids), deletion_id__isnull=False)
+    for deletion_id in list(taken.order_by().values_list("deletion_id", flat=True).distinct()):
+        Turn.everything.filter(user_id=user_id, deletion_id=deletion_id).update(
+            undo_until=Now() + timedelta(hours=1)
+        )
+        if deletion_id:
+            undo_deletion(user_id, deletion_id)
+
+
+def interrupt_all() -> None:
+    """In a restored backup nobody answers what was being answered when it was made: its person may ask again."""
+    Turn.everything.filter(status__in=Turn.LIVE).update(
+        status=Turn.Status.INTERRUPTED,
+        attempt=F("attempt") + 1,
+        finished_at=Now(),
+        lease_until=None,
+        resume_at=None,
+        wait_reason="",
+        wait_message="",
+    )
+
+
+def _erase(conversation_id: UUID, turns: list[Turn]) -> None:
+    ids, deletion_id = [turn.id for turn in turns], uuid7()
+    with transaction.atomic(durable=True):
+        Conversation.objects.select_for_update().get(id=conversation_id)
+        Turn.everything.filter(id__in=ids).update(deleted_at=Now(), deletion_id=deletion_id, undo_until=Now())
+        _end_with_a_turn(conversation_id)
+        _leave_out_of_summaries(turns[0], deletion_id)
+        _words_are_others(turns[0])
+    _finish(conversation_id, ids)
 
 
 def _note(verb: Verb, turn: Turn, *, exchanges: int) -> None:

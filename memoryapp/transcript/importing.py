@@ -6,6 +6,8 @@ from datetime import datetime
 from uuid import UUID, uuid4
 
 from django.db import transaction
+from django.db.models import F
+from django.db.models.functions import Now
 
 from memoryapp.accounts.models import User
 from memoryapp.llm.tokens import estimate_text
@@ -17,12 +19,13 @@ from memoryapp.transcript.models import Conversation, Message, Turn
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """One message. ``speaker``: a person's name; empty for the user or the assistant."""
+    """One message. ``speaker``: a person's name; empty for the user or the assistant. ``model``: who answered."""
 
     text: str
     is_assistant: bool
     said_at: datetime
     speaker: str = ""
+    model: str = ""
 
 
 def import_conversation(
@@ -35,13 +38,59 @@ def import_conversation(
     """
     with transaction.atomic(durable=True):
         conversation = start_conversation(user, now=said[-1].said_at, title=title)
-        turns = _add_turns(conversation, list(_exchanges(said)), taint=taint)
-        Conversation.objects.filter(id=conversation.id).update(
-            last_seq=len(turns), created_at=said[0].said_at
-        )
-        message_ids = _add_messages(turns)
-        keep_keys(user.id, message_ids)
-        return message_ids
+        return _add(conversation, said, taint=taint)
+
+
+def import_within(
+    user: User,
+    said: Sequence[Said],
+    *,
+    title: str,
+    save_memory: bool = True,
+    is_archived: bool = False,
+    is_pinned: bool = False,
+) -> UUID:
+    """``import_conversation`` as a part of the caller's transaction, of a chat with another assistant; its id.
+
+    Nothing of it is learned unless its person has it read.
+    """
+    conversation = start_conversation(user, now=said[-1].said_at, title=title, save_memory=save_memory)
+    _pass_over(_add(conversation, said, taint=Origin.IMPORTED))
+    rows = Conversation.objects.filter(id=conversation.id)
+    if is_archived:
+        rows.update(archived_at=Now())
+    if is_pinned:
+        rows.update(pinned_at=Now())
+    return conversation.id
+
+
+def continue_within(user_id: UUID, conversation_id: UUID, said: Sequence[Said]) -> UUID:
+    """Within the caller's transaction: what was said elsewhere after the last turn; the id of the first turn added.
+
+    Nothing of it is learned, as with the rest of it.
+    """
+    conversation = Conversation.objects.select_for_update().get(user_id=user_id, id=conversation_id)
+    message_ids = _add(conversation, said, taint=Origin.IMPORTED)
+    _pass_over(message_ids)
+    first: UUID = Message.objects.values_list("turn_id", flat=True).get(id=message_ids[0])
+    return first
+
+
+def _add(conversation: Conversation, said: Sequence[Said], *, taint: Origin) -> list[UUID]:
+    """After the last turn of its shown branch."""
+    is_new = conversation.last_seq == 0
+    turns = _add_turns(conversation, list(_exchanges(said)), taint=taint)
+    rows = Conversation.objects.filter(id=conversation.id)
+    rows.update(last_seq=F("last_seq") + len(turns), updated_at=said[-1].said_at)
+    if is_new:
+        rows.update(created_at=said[0].said_at)
+    message_ids = _add_messages(turns)
+    keep_keys(conversation.user_id, message_ids)
+    return message_ids
+
+
+def _pass_over(message_ids: Sequence[UUID]) -> None:
+    Message.objects.filter(id__in=message_ids, role=Message.Role.USER).update(extracted_at=Now())
 
 
 def _exchanges(said: Sequence[Said]) -> Iterator[list[Said]]:
@@ -60,17 +109,20 @@ def _add_turns(
     conversation: Conversation, exchanges: Sequence[Sequence[Said]], *, taint: Origin
 ) -> list[tuple[Turn, Sequence[Said]]]:
     turns: list[Turn] = []
-    for seq, exchange in enumerate(exchanges, 1):
+    shown = Turn.objects.filter(conversation=conversation, is_current=True)
+    last = shown.filter(seq=conversation.last_seq).first()
+    for seq, exchange in enumerate(exchanges, conversation.last_seq + 1):
         turns.append(
             Turn(
                 user_id=conversation.user_id,
                 conversation=conversation,
                 seq=seq,
-                parent=turns[-1] if turns else None,
+                parent=turns[-1] if turns else last,
                 status=Turn.Status.COMPLETED,
                 idempotency_key=f"imported:{uuid4()}",
                 attempt=1,
                 taint=taint,
+                model=exchange[-1].model,
                 started_at=exchange[0].said_at,
                 finished_at=exchange[-1].said_at,
             )

@@ -146,6 +146,28 @@ def get_message(user_id: UUID, message_id: UUID) -> Message:
     return message
 
 
+def conversations_of_messages(user_id: UUID, message_ids: Collection[UUID]) -> dict[UUID, UUID]:
+    """Message → conversation, of those of these that are still there, on whatever branch."""
+    rows = Message.objects.filter(
+        user_id=user_id, id__in=message_ids, turn__deleted_at=None, turn__conversation__deleted_at=None
+    )
+    return dict(rows.values_list("id", "turn__conversation_id"))
+
+
+def turns_from(user_id: UUID, turn_id: UUID) -> QuerySet[Turn]:
+    """This turn of the shown branch and what follows it there."""
+    turn = get_turn(user_id, turn_id)
+    return turns(user_id, turn.conversation_id).filter(seq__gte=turn.seq)
+
+
+def texts_of(user_id: UUID, message_ids: Collection[UUID]) -> dict[UUID, str]:
+    """What these messages say, with those of other branches; not those that are deleted."""
+    rows = Message.objects.filter(
+        user_id=user_id, id__in=message_ids, turn__deleted_at=None, turn__conversation__deleted_at=None
+    )
+    return dict(rows.values_list("id", "text"))
+
+
 def turn_ids(user_id: UUID, conversation_id: UUID, *, live: bool = False) -> list[UUID]:
     """Of every branch; ``live``: only those that are being answered or wait for it, in their order."""
     rows = Turn.objects.filter(

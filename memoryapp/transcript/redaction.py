@@ -17,6 +17,7 @@ from django.db import transaction
 from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 from django.dispatch import Signal
+from django.utils import timezone
 from django.utils.translation import gettext
 
 from memoryapp.accounts import operations as accounts
@@ -26,6 +27,8 @@ from memoryapp.errors import InvalidInputError
 from memoryapp.llm.tokens import estimate_text
 from memoryapp.nudges import EXTRACT_CONVERSATION, REBUILD_SUMMARY, nudge
 from memoryapp.policies.lookalikes import Sought
+from memoryapp.receipts import operations as receipts
+from memoryapp.receipts.models import Scope, Sort
 from memoryapp.transcript import branches, keys, queries
 from memoryapp.transcript.models import Conversation, Message, PinnedLine, Summary, Turn
 from memoryapp.transcript.operations import clean_message, clean_title, refuse_secret, title_from
@@ -77,8 +80,8 @@ class Changed:
 
 @dataclass(frozen=True, slots=True)
 class Foreseen:
-    """What a redaction would change: the messages with what each says now, in how many chats they stand, and how many
-    summaries lose their text. ``gone``: by what the words are found elsewhere, as ``Gone.texts``."""
+    """What a redaction would change: which messages, in how many chats they stand, and how many summaries lose their
+    text. ``gone``: by what the words are found elsewhere, as ``Gone.texts``."""
 
     turn_ids: frozenset[UUID]
     message_ids: frozenset[UUID]
@@ -123,16 +126,21 @@ def redact_message(
     ``NotInMessageError``, ``NotFoundError``, and ``ReplyInProgressError`` while one of them is being answered.
     """
     with transaction.atomic(durable=True):
-        message = _held(user_id, message_id)
-        sought = _sought(message, words)
-        rows = _saying(sought, _said_with(message), message, everywhere=everywhere)
-        rewrite = partial(sought.replaced, mark=MARK)
-        gone = _written(sought, message, words, rows)
-        changed = _change(message, rows, Message.Change.REDACTED, rewrite, gone=gone)
-        _forget_words(sought.is_in, rows, rewrite)
-        activity.note(
-            user_id, Verb.REDACTED, tier=Tier.TRANSCRIPT, subject_id=message.turn_id, rows=len(rows)
-        )
+        return redact_within(user_id, message_id, words=words, everywhere=everywhere)
+
+
+def redact_within(
+    user_id: UUID, message_id: UUID, *, words: str | None = None, everywhere: bool = True
+) -> Changed:
+    """``redact_message``, as a part of the caller's transaction."""
+    message = _held(user_id, message_id)
+    sought = _sought(message, words)
+    rows = _saying(sought, _said_with(message), message, everywhere=everywhere)
+    rewrite = partial(sought.replaced, mark=MARK)
+    gone = _written(sought, message, words, rows)
+    changed = _change(message, rows, Message.Change.REDACTED, rewrite, gone=gone)
+    _forget_words(sought.is_in, rows, rewrite)
+    activity.note(user_id, Verb.REDACTED, tier=Tier.TRANSCRIPT, subject_id=message.turn_id, rows=len(rows))
     return changed
 
 
@@ -257,6 +265,7 @@ def _change(
         rewrite=rewrite if change == Message.Change.REDACTED else lambda _: "",
     )
     redacting.send(sender=Message, gone=traces)
+    receipts.issue(message.user_id, Scope.REDACTION, items={Sort.MESSAGE: message_ids}, now=timezone.now())
     chats = len({row.turn.conversation_id for row in rows})
     return Changed(message.turn.conversation_id, message.turn_id, message.id, message_ids, chats)
 
