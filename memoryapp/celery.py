@@ -46,6 +46,11 @@ app.conf.update(
     task_publish_retry_policy={"max_retries": 1, "interval_start": 0.1},
     worker_hijack_root_logger=False,
     timezone="UTC",
-    beat_schedule={"sweep-memory": {"task": "memoryapp.lifecycle.tasks.sweep", "schedule": 60.0}},
+    beat_schedule={
+        "sweep-memory": {"task": "memoryapp.lifecycle.tasks.sweep", "schedule": 60.0},
+        "follow-receipts": {"task": "memoryapp.forgetting.tasks.advance", "schedule": 60.0},
+        "purge": {"task": "memoryapp.forgetting.tasks.purge_when_due", "schedule": 600.0},
+        "look-after-imports": {"task": "memoryapp.portability.tasks.look_after", "schedule": 60.0},
+    },
 )
-app.autodiscover_tasks(["chat", "memoryapp.lifecycle"])
+app.autodiscover_tasks(["chat", "memoryapp.lifecycle", "memoryapp.forgetting", "memoryapp.portability"])

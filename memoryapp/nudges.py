@@ -20,7 +20,9 @@ EXTRACT_CONVERSATION = "memoryapp.lifecycle.tasks.extract_conversation"
 EXTRACT_AGAIN = "memoryapp.lifecycle.tasks.extract_again"
 SUMMARISE_NOW = "memoryapp.lifecycle.tasks.summarise_now"
 SUMMARISE_AGAIN = "memoryapp.lifecycle.tasks.summarise_again"
+IMPORT = "memoryapp.portability.tasks.bring_in"
 REBUILD_SUMMARY = "memoryapp.lifecycle.tasks.rebuild_summary"
+PURGE = "memoryapp.forgetting.tasks.purge_now"
 
 
 def nudge(task_name: str, row_id: UUID, *, delay_s: float = 0) -> None:

@@ -144,6 +144,7 @@ def _environment(servers: Servers, conf: Conf) -> dict[str, str]:
         "DATABASE_URL": servers.database_url or conf.database_url,
         "REDIS_URL": servers.redis_url or conf.redis_url,
         "SECRET_KEY": conf.secret_key.get_secret_value() or servers.data.secret_key(),
+        "STRATA_ERASURES_FILE": conf.erasures_file or str(servers.data.erasures),
         "PYTHONUNBUFFERED": "1",
     }
 

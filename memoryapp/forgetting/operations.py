@@ -1,0 +1,169 @@
+"""Forgetting across tiers: one transaction, after which no read finds any of it, and one receipt."""
+
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import datetime
+from typing import Final, TypeVar
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+from django.utils.translation import gettext
+
+from memoryapp.accounts import operations as accounts
+from memoryapp.activity import operations as activity
+from memoryapp.activity.models import Tier, Verb
+from memoryapp.context import forgetting as context
+from memoryapp.errors import MemoryAppError, NotFoundError
+from memoryapp.forgetting.preview import is_final
+from memoryapp.forgetting.scopes import Asked, Taken, taken
+from memoryapp.longterm import forgettings, history
+from memoryapp.receipts import operations as receipts
+from memoryapp.receipts import queries
+from memoryapp.receipts.models import Receipt, Scope, Sort
+from memoryapp.scratchpad import records
+from memoryapp.tooling import operations as tooling
+from memoryapp.transcript import conversations, deletions, redaction
+
+logger = logging.getLogger(__name__)
+
+# A worker may record one thing more between the look at what hangs on a row and the end of the transaction, which the
+# database then refuses; it hears of the end within a second, so that a later try finds it silent.
+TRIES: Final = 10
+
+Result = TypeVar("Result")
+
+
+class NothingToForgetError(NotFoundError):
+    """There is nothing in this scope."""
+
+    code = "nothing_to_forget"
+
+
+class NotUndoneError(MemoryAppError):
+    """Nothing of it can come back any more."""
+
+    code = "too_late"
+    http_status = 409
+
+
+def forget(user_id: UUID, asked: Asked, *, now: datetime, at_once: bool = False) -> Receipt:
+    """Take what is asked for out of every read, in every tier; until the receipt's ``undo_until`` ``undo`` brings it
+    back, then it is deleted for good.
+
+    ``at_once``: without that time. Raises as ``scopes.taken``, ``NothingToForgetError``, and ``ReplyInProgressError``
+    where a message to be redacted or deleted is of a conversation that is being answered.
+    """
+    return _tried(lambda: _forget(user_id, asked, now=now, at_once=at_once))
+
+
+def undo(user_id: UUID, receipt_id: UUID, *, now: datetime) -> Receipt:
+    """Bring back what can still come back. Raises NotFoundError, ``NotUndoneError``, and what the tiers raise."""
+    with transaction.atomic(durable=True):
+        receipt = queries.get_receipt(user_id, receipt_id)
+        if not _bring_back(receipt, now=now):
+            raise NotUndoneError(
+                gettext("This was undone already.") if receipt.undone_at else gettext("It is gone for good.")
+            )
+    return queries.get_receipt(user_id, receipt_id)
+
+
+def finish(user_id: UUID, receipt_id: UUID) -> Receipt:
+    """Delete it for good now, whatever time there is left. Once more changes nothing. Raises NotFoundError."""
+    with transaction.atomic(durable=True):
+        receipt = queries.get_receipt(user_id, receipt_id)
+        for act in forgettings.hiding(user_id, _ids(receipt, Sort.MEMORY) + _ids(receipt, Sort.EXPERIENCE)):
+            forgettings.finish_within(user_id, act.id)
+        deletions.end_undo_within(user_id, _ids(receipt, Sort.TURN))
+        conversations.end_undo_within(user_id, _ids(receipt, Sort.CONVERSATION))
+        receipts.end_undo(receipt)
+    return queries.get_receipt(user_id, receipt_id)
+
+
+def _tried(work: Callable[[], Result]) -> Result:
+    for left in reversed(range(TRIES)):
+        try:
+            return work()
+        except IntegrityError:
+            if not left:
+                raise
+            logger.info("A forgetting is tried again: something was recorded beside it.")
+    raise AssertionError
+
+
+def _forget(user_id: UUID, asked: Asked, *, now: datetime, at_once: bool) -> Receipt:
+    with transaction.atomic(durable=True):
+        history.lock_person(user_id)  # before anything of theirs, as everywhere
+        goes = taken(user_id, asked, now=now)
+        if goes.is_nothing and not goes.is_everything:
+            raise NothingToForgetError(gettext("There is nothing there to forget."))
+        subject_id = _uuid(asked.subject)
+        with receipts.together(
+            user_id,
+            asked.scope,
+            now=now,
+            subject="" if subject_id else asked.subject[:60],
+            subject_id=subject_id,
+        ) as written:
+            if goes.is_everything:
+                _everything(user_id, asked.scope, now=now)
+            else:
+                _take(user_id, goes, now=now, is_final=at_once or is_final(asked, goes))
+    if written.receipt is None:
+        raise NothingToForgetError(gettext("There is nothing there to forget."))
+    return written.receipt
+
+
+def _take(user_id: UUID, goes: Taken, *, now: datetime, is_final: bool) -> None:
+    if goes.memories:
+        forgettings.forget_within(user_id, goes.memories, now=now, is_final=is_final)
+    if goes.experiences:
+        forgettings.forget_experiences_within(user_id, goes.experiences, now=now, is_final=is_final)
+    for message_id, words in goes.words:
+        with suppress(redaction.NotInMessageError):  # gone with the same words of a message before
+            redaction.redact_within(user_id, message_id, words=words)
+    for turn_id in goes.turns.values():
+        deletions.delete_turns_within(user_id, turn_id, following=True, now=now, is_final=is_final)
+    temporary = conversations.delete_temporary_within(user_id, goes.conversations)
+    conversations.delete_conversations_within(user_id, goes.conversations - set(temporary), is_final=is_final)
+    records.delete_within(user_id, goes.runs)
+
+
+def _everything(user_id: UUID, scope: Scope, *, now: datetime) -> None:
+    """In all tiers, without asking what refers to what: nothing of it is left that could."""
+    counts = forgettings.delete_everything_within(user_id, now=now)
+    counts |= records.delete_everything_within(user_id)
+    context.delete_everything_within(user_id)
+    tooling.delete_uses_within(user_id)
+    activity.delete_readings_within(user_id)
+    counts |= conversations.delete_everything_within(user_id)
+    receipts.issue(user_id, scope, items={}, counts=counts, now=now)
+    if scope == Scope.ACCOUNT:
+        accounts.delete_account_within(user_id)
+    else:
+        activity.note(user_id, Verb.FORGOT, tier=Tier.ACCOUNT, rows=sum(counts.values()), detail="everything")
+
+
+def _bring_back(receipt: Receipt, *, now: datetime) -> bool:
+    """Whether there was something."""
+    user_id = receipt.user_id
+    ids = _ids(receipt, Sort.MEMORY) + _ids(receipt, Sort.EXPERIENCE)
+    acts = [act.id for act in forgettings.hiding(user_id, ids)]
+    back = conversations.restore_conversations_within(user_id, _ids(receipt, Sort.CONVERSATION))
+    deleted = deletions.deletions_of(user_id, _ids(receipt, Sort.TURN))
+    for act_id in acts:
+        forgettings.undo_within(user_id, act_id, now=now)
+    for deletion_id in deleted:
+        deletions.undo_deletion_within(user_id, deletion_id)
+    return bool(acts or back or deleted)
+
+
+def _ids(receipt: Receipt, sort: Sort) -> list[UUID]:
+    return [UUID(item_id) for item_id in receipt.items.get(sort, ())]
+
+
+def _uuid(subject: str) -> UUID | None:
+    try:
+        return UUID(subject)
+    except ValueError:
+        return None

@@ -1,0 +1,87 @@
+"""What a forgetting would take, before it is done: numbers and ids, from the same selection that it uses."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from memoryapp.forgetting.scopes import Asked, Taken, taken
+from memoryapp.longterm import experience_queries, extents
+from memoryapp.longterm import queries as longterm
+from memoryapp.receipts.models import Scope
+from memoryapp.transcript import queries as transcript
+from memoryapp.tuning import queries as tuning
+
+BY_WORD: Final = 20  # more rows than these are forgotten by a typed word alone
+FINAL: Final = frozenset({Scope.RUN, Scope.EVERYTHING, Scope.ACCOUNT})  # nothing of it can come back
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A message that says it still."""
+
+    message_id: UUID
+    conversation_id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """``counts``: of each sort how many go. ``stays``: learned there, and elsewhere, too. ``still_says``: messages in
+    which it was said and which this does not touch. ``undo_minutes``: for how long it comes back; 0: not at all."""
+
+    asked: Asked
+    taken: Taken
+    counts: dict[str, int]
+    stays: frozenset[UUID]
+    still_says: tuple[Place, ...]
+    undo_minutes: int
+
+    @property
+    def needs_word(self) -> bool:
+        """Whether a person types a word for it on a page."""
+        is_all = self.asked.scope in {Scope.EVERYTHING, Scope.ACCOUNT}
+        return is_all or sum(self.counts.values()) > BY_WORD
+
+
+def preview(user_id: UUID, asked: Asked, *, now: datetime) -> Preview:
+    """Raises as ``scopes.taken``."""
+    goes = taken(user_id, asked, now=now)
+    counts = _everything(user_id) if goes.is_everything else _counts(user_id, goes)
+    return Preview(
+        asked=asked,
+        taken=goes,
+        counts={name: number for name, number in counts.items() if number},
+        stays=goes.stays,
+        still_says=_still_says(user_id, goes) if asked.scope == Scope.MEMORY else (),
+        undo_minutes=0 if is_final(asked, goes) else tuning.conf().undo_minutes,
+    )
+
+
+def is_final(asked: Asked, goes: Taken) -> bool:
+    """Records of runs and redacted words do not come back: then nothing that goes with them does."""
+    return asked.scope in FINAL or bool(goes.words)
+
+
+def _counts(user_id: UUID, goes: Taken) -> dict[str, int]:
+    return {
+        "memories": len(goes.memories),
+        "experiences": len(goes.experiences),
+        "conversations": len(goes.conversations),
+        "exchanges": sum(transcript.turns_from(user_id, turn_id).count() for turn_id in goes.turns.values()),
+        "redacted messages": len({message_id for message_id, _ in goes.words}),
+        "records": len(goes.runs),
+    }
+
+
+def _everything(user_id: UUID) -> dict[str, int]:
+    return {
+        "memories": longterm.memories(user_id, status="any").count(),
+        "experiences": experience_queries.unfaded(user_id).count(),
+        "conversations": transcript.conversations(user_id).count(),
+    }
+
+
+def _still_says(user_id: UUID, goes: Taken) -> tuple[Place, ...]:
+    message_ids = {message_id for message_id, _ in extents.said_where(user_id, goes.memories)}
+    held = transcript.conversations_of_messages(user_id, message_ids)
+    return tuple(Place(id_, conversation_id) for id_, conversation_id in sorted(held.items()))

@@ -1,0 +1,319 @@
+"""What a person asks to be forgotten is forgotten in every tier at once, with one receipt, and no more than that."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from memoryapp.acting import Actor, acting_as
+from memoryapp.errors import InvalidInputError, NotFoundError
+from memoryapp.forgetting import operations
+from memoryapp.forgetting.operations import NothingToForgetError, NotUndoneError
+from memoryapp.forgetting.preview import preview
+from memoryapp.forgetting.scopes import Asked
+from memoryapp.longterm import operations as longterm
+from memoryapp.longterm import queries as memories
+from memoryapp.longterm.models import Memory, Tombstone
+from memoryapp.longterm.operations import ForgottenError, Source
+from memoryapp.receipts import queries as receipts
+from memoryapp.receipts.models import Receipt, Scope
+from memoryapp.scratchpad import queries as runs
+from memoryapp.transcript import conversations
+from memoryapp.transcript import queries as transcript
+from memoryapp.transcript.models import Conversation, Turn
+from tests.longterm.saying import candidate, remember
+from tests.world import finished_turn
+
+SAID = "I keep a heron called Wotan"
+
+
+def talk(user, *texts: str) -> list[Turn]:
+    conversation = conversations.start_conversation(user, now=timezone.now())
+    return [finished_turn(user, conversation.id, text=text, reply="Noted.") for text in texts]
+
+
+def learn(turn: Turn, statement: str = SAID, *, quote: str = SAID, **values) -> Memory:
+    message = transcript.user_message(turn)
+    said = candidate(
+        statement, source=Source(message.id, message.text), quote=quote, channel="extraction", **values
+    )
+    return longterm.remember(turn.user_id, said).memory
+
+
+def known(user) -> set[str]:
+    return {memory.statement for memory in memories.memories(user.id)}
+
+
+def forget(user, scope: Scope, subject: object = "", **options) -> Receipt:
+    return operations.forget(user.id, Asked(scope, str(subject)), now=timezone.now(), **options)
+
+
+def test_a_fact_alone_leaves_what_was_said_and_the_preview_tells_where_it_still_stands(alice):
+    (turn,) = talk(alice, SAID)
+    memory = learn(turn)
+
+    seen = preview(alice.id, Asked(Scope.MEMORY, str(memory.id)), now=timezone.now())
+    forget(alice, Scope.MEMORY, memory.id)
+
+    message = transcript.user_message(turn)
+    assert [(place.message_id, place.conversation_id) for place in seen.still_says] == [
+        (message.id, turn.conversation_id)
+    ]
+    assert seen.undo_minutes > 0
+    assert known(alice) == set()
+    assert message.text == SAID
+
+
+def test_a_fact_and_where_it_was_said_takes_the_words_out_of_every_message(alice):
+    turn, other = talk(alice, f"{SAID}. He is grey.", f"As I said: {SAID}!")
+    memory = learn(turn)
+    learn(other)
+
+    receipt = forget(alice, Scope.MEMORY_AND_SOURCE, memory.id)
+
+    ids = [transcript.user_message(said).id for said in (turn, other)]
+    texts = transcript.texts_of(alice.id, ids)
+    assert all("Wotan" not in text for text in texts.values())
+    assert "He is grey." in texts[ids[0]]
+    assert known(alice) == set()
+    assert receipt.undo_until is None
+    assert set(receipt.items) == {"memory", "message"}
+
+
+def test_a_fact_that_nobody_said_in_a_chat_can_be_undone_even_so(alice):
+    memory = remember(alice, SAID).memory
+
+    assert forget(alice, Scope.MEMORY_AND_SOURCE, memory.id).undo_until is not None
+
+
+def test_a_conversation_takes_what_was_learned_from_it_alone(alice):
+    (turn,) = talk(alice, f"{SAID}. My sister is Ada.")
+    (other,) = talk(alice, "My sister is Ada.")
+    learn(turn)
+    shared = learn(turn, "My sister is Ada.", quote="My sister is Ada.")
+    learn(other, "My sister is Ada.", quote="My sister is Ada.")
+
+    seen = preview(alice.id, Asked(Scope.CONVERSATION, str(turn.conversation_id)), now=timezone.now())
+    receipt = forget(alice, Scope.CONVERSATION, turn.conversation_id)
+
+    assert (seen.counts, seen.stays) == ({"memories": 1, "conversations": 1}, {shared.id})
+    assert known(alice) == {"My sister is Ada."}
+    assert not transcript.conversations(alice.id).filter(id=turn.conversation_id)
+    assert set(receipt.items) >= {"memory", "conversation"}
+
+
+def test_what_its_person_corrected_outlives_the_conversation(alice):
+    (turn,) = talk(alice, SAID)
+    memory = learn(turn)
+    longterm.edit(alice.id, memory.id, version=1, now=timezone.now(), statement=f"{SAID} II")
+
+    forget(alice, Scope.CONVERSATION, turn.conversation_id)
+
+    assert known(alice) == {f"{SAID} II"}
+
+
+def test_all_of_it_comes_back_by_one_undo(alice):
+    (turn,) = talk(alice, SAID)
+    learn(turn)
+    receipt = forget(alice, Scope.CONVERSATION, turn.conversation_id)
+
+    undone = operations.undo(alice.id, receipt.id, now=timezone.now())
+
+    assert known(alice) == {SAID}
+    assert transcript.conversations(alice.id).filter(id=turn.conversation_id)
+    assert undone.undone_at is not None
+    with pytest.raises(NotUndoneError):
+        operations.undo(alice.id, receipt.id, now=timezone.now())
+
+
+def test_forgotten_at_once_there_is_nothing_to_undo(alice):
+    (turn,) = talk(alice, SAID)
+    learn(turn)
+
+    receipt = forget(alice, Scope.CONVERSATION, turn.conversation_id, at_once=True)
+    conversations.delete_for_good()
+
+    assert receipt.undo_until is None
+    assert not Conversation.objects.filter(user=alice).exists()
+    assert not Memory.everything.filter(user=alice).exists()
+    with pytest.raises(NotUndoneError):
+        operations.undo(alice.id, receipt.id, now=timezone.now())
+
+
+def test_what_can_be_undone_can_be_finished(alice):
+    (turn,) = talk(alice, SAID)
+    learn(turn)
+    receipt = forget(alice, Scope.CONVERSATION, turn.conversation_id)
+
+    operations.finish(alice.id, receipt.id)
+    conversations.delete_for_good()
+
+    assert not Conversation.objects.filter(user=alice).exists()
+    assert not Memory.everything.filter(user=alice).exists()
+    with pytest.raises(NotUndoneError):
+        operations.undo(alice.id, receipt.id, now=timezone.now())
+
+
+def test_a_run_takes_its_record_and_what_was_remembered_in_it(alice):
+    (turn,) = talk(alice, SAID)
+    run_id = runs.run_ids_of_turns(alice.id, [turn.id])[turn.id]
+    learn(turn, run_id=run_id)
+
+    receipt = forget(alice, Scope.RUN, run_id)
+
+    assert known(alice) == set()
+    assert not runs.recorded(alice.id, [run_id])
+    assert receipt.undo_until is None
+
+
+def test_a_program_takes_what_it_wrote_and_nothing_of_another(alice):
+    for name in ("notebook", "calendar"):
+        with acting_as(Actor.PROGRAM, name):
+            longterm.remember(alice.id, candidate(f"{SAID} of the {name}", channel="api"))
+
+    forget(alice, Scope.SOURCE, "program:notebook")
+
+    assert known(alice) == {f"{SAID} of the calendar"}
+
+
+def test_a_way_takes_what_came_by_it(alice):
+    longterm.remember(alice.id, candidate(SAID, channel="api"))
+    longterm.remember(alice.id, candidate("My sister is Ada.", channel="inspector"))
+
+    forget(alice, Scope.SOURCE, "api")
+
+    assert known(alice) == {"My sister is Ada."}
+
+
+def test_the_last_hour_takes_what_was_said_and_learned_in_it(alice):
+    old, new = talk(alice, "My sister is Ada.", SAID)
+    Conversation.objects.filter(id=old.conversation_id).update(created_at=timezone.now() - timedelta(days=3))
+    Turn.objects.filter(id=old.id).update(created_at=timezone.now() - timedelta(days=3))
+    kept = learn(old, "My sister is Ada.", quote="My sister is Ada.")
+    Memory.objects.filter(id=kept.id).update(recorded_at=timezone.now() - timedelta(days=3))
+    learn(new)
+    (begun,) = talk(alice, "Another matter")
+
+    receipt = forget(alice, Scope.RECENT, "hour")
+
+    shown = transcript.turns(alice.id, old.conversation_id)
+    assert [turn.id for turn in shown] == [old.id]
+    assert known(alice) == {"My sister is Ada."}
+    assert not transcript.conversations(alice.id).filter(id=begun.conversation_id)
+    assert operations.undo(alice.id, receipt.id, now=timezone.now()).undone_at is not None
+    assert known(alice) == {"My sister is Ada.", SAID}
+
+
+def test_a_kind_takes_all_of_it_and_nothing_else(alice):
+    remember(alice, SAID, kind="preference")
+    remember(alice, "My sister is Ada.", kind="identity")
+
+    forget(alice, Scope.KIND, "preference")
+
+    assert known(alice) == {"My sister is Ada."}
+
+
+def test_everything_leaves_nothing_and_is_not_learned_again(alice, bob):
+    (turn,) = talk(alice, SAID)
+    memory = learn(turn)
+    longterm.edit(alice.id, memory.id, version=1, now=timezone.now(), statement=f"{SAID} II")
+    remember(bob, SAID)
+    (theirs,) = talk(bob, SAID)
+
+    receipt = forget(alice, Scope.EVERYTHING)
+
+    assert receipt.counts == {"memories": 1, "conversations": 1, "messages": 2, "records": 1}
+    assert not Memory.everything.filter(user=alice).exists()
+    assert not Conversation.objects.filter(user=alice).exists()
+    for statement in (SAID, f"{SAID} II"):
+        with pytest.raises(ForgottenError):
+            longterm.remember(
+                alice.id,
+                candidate(statement, channel="extraction", said_at=timezone.now() - timedelta(days=1)),
+            )
+    assert known(bob) == {SAID}
+    assert transcript.conversations(bob.id).filter(id=theirs.conversation_id)
+
+
+def test_everything_takes_what_could_still_be_undone(alice):
+    memory = remember(alice, SAID).memory
+    earlier = forget(alice, Scope.MEMORY, memory.id)
+
+    forget(alice, Scope.EVERYTHING)
+
+    with pytest.raises(NotUndoneError):
+        operations.undo(alice.id, earlier.id, now=timezone.now())
+    assert not Memory.everything.filter(user=alice).exists()
+
+
+def test_an_account_takes_its_person_and_key_and_leaves_a_receipt(alice, client):
+    client.force_login(alice)
+    remember(alice, SAID)
+
+    receipt = forget(alice, Scope.ACCOUNT)
+
+    assert not type(alice).objects.filter(id=alice.id).exists()
+    assert not Tombstone.objects.filter(user_id=alice.id).exists()
+    assert Receipt.objects.get().id == receipt.id
+    assert client.get("/memory/").status_code == 302
+    assert not client.session.get("_auth_user_id")
+
+
+def test_a_worker_that_records_beside_it_does_not_keep_it_alive(alice, monkeypatch):
+    talk(alice, SAID)
+    tries = []
+    delete = operations.conversations.delete_everything_within
+
+    def delete_late(user_id):
+        if not tries:
+            tries.append(1)
+            raise operations.IntegrityError
+        return delete(user_id)
+
+    monkeypatch.setattr(operations.conversations, "delete_everything_within", delete_late)
+
+    forget(alice, Scope.EVERYTHING)
+
+    assert not Conversation.objects.filter(user=alice).exists()
+    assert Receipt.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("scope", "subject", "error"),
+    [
+        (Scope.MEMORY, "", NotFoundError),
+        (Scope.MEMORY, "no-id", NotFoundError),
+        (Scope.SOURCE, "the moon", InvalidInputError),
+        (Scope.RECENT, "year", InvalidInputError),
+        (Scope.KIND, "weather", InvalidInputError),
+        (Scope.KIND, "preference", NothingToForgetError),
+        (Scope.TURNS, "", InvalidInputError),
+    ],
+)
+def test_what_is_no_such_thing_is_said_and_nothing_goes(alice, scope, subject, error):
+    remember(alice, SAID, kind="identity")
+
+    with pytest.raises(error):
+        forget(alice, scope, subject)
+
+    assert known(alice) == {SAID}
+    assert not receipts.receipts(alice.id)
+
+
+@pytest.mark.parametrize("scope", [Scope.MEMORY, Scope.MEMORY_AND_SOURCE])
+def test_a_strangers_fact_is_not_there(alice, bob, scope):
+    memory = remember(alice, SAID).memory
+
+    with pytest.raises(NotFoundError):
+        forget(bob, scope, memory.id)
+
+    assert known(alice) == {SAID}
+
+
+def test_a_strangers_receipt_is_not_there(alice, bob):
+    memory = remember(alice, SAID).memory
+    receipt = forget(alice, Scope.MEMORY, memory.id)
+
+    for act in (operations.finish, lambda *ids: operations.undo(*ids, now=timezone.now())):
+        with pytest.raises(NotFoundError):
+            act(bob.id, receipt.id)
