@@ -1,0 +1,319 @@
+"""What becomes of each record of a file beside what its person has: foreseen for the preview, done for the import.
+
+What comes from a file is of origin "imported" here, whatever it says of itself: it overturns nothing silently, and what
+was forgotten stays so.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+from django.db import transaction
+
+from memoryapp.accounts.models import User
+from memoryapp.errors import MemoryAppError
+from memoryapp.longterm import operations as longterm
+from memoryapp.longterm import queries, reconciling, refusals, tombstones
+from memoryapp.longterm.candidates import Candidate, checked, dated
+from memoryapp.longterm.models import Memory
+from memoryapp.policies.reconciliation import Outcome as Settled
+from memoryapp.policies.trust import Origin, weakest
+from memoryapp.portability import archive_reading, restoring
+from memoryapp.portability.archive_reading import Chat, DamagedArchiveError, Part
+from memoryapp.portability.identity import Found, Known, Match, digest_of
+from memoryapp.portability.importers.items import Attachment, Conversation, Fact, Role, Said, Skipped
+from memoryapp.portability.models import ImportItem
+from memoryapp.portability.records import Record
+from memoryapp.portability.restoring import Restoring
+from memoryapp.transcript import importing
+from memoryapp.transcript.models import Message
+
+Sort = ImportItem.Sort
+Outcome = ImportItem.Outcome
+Item = Chat | archive_reading.Found | Conversation | Fact | Skipped
+
+SETTLED: Final = {
+    Settled.ADDED: Outcome.NEW,
+    Settled.PENDING: Outcome.NEW,
+    Settled.SUPERSEDED: Outcome.CHANGED,
+    Settled.CONFLICT: Outcome.CONFLICTING,
+    Settled.REINFORCED: Outcome.DUPLICATE,
+    Settled.IGNORED: Outcome.DUPLICATE,
+}
+MATCHED: Final = {
+    Match.SAME: Outcome.DUPLICATE,
+    Match.GROWN: Outcome.CHANGED,
+    Match.OTHER: Outcome.CHANGED,
+    Match.GONE: Outcome.FORGOTTEN,
+}
+BROUGHT: Final = frozenset({Outcome.NEW, Outcome.CHANGED, Outcome.CONFLICTING})
+FORMER: Final = "former_value"
+WAITING: Final = "was_waiting"
+SETTINGS: Final = "settings"
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """``text``: what it says, for a sample. ``reason``: why it is left out; ``count``: how many are, at once."""
+
+    sort: str
+    outcome: str
+    text: str = ""
+    reason: str = ""
+    count: int = 1
+    digest: str = ""
+    row_id: UUID | None = None
+
+
+@dataclass(slots=True)
+class Merging:
+    """One file, for one person. ``judge`` writes nothing; ``take`` is a part of the caller's transaction."""
+
+    user: User
+    batch_id: UUID
+    format: str
+    now: datetime
+    known: Known = field(init=False)
+    restoring: Restoring = field(init=False)
+    _seen: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.known = Known(self.user, self.batch_id)
+        self.restoring = Restoring(self.user, self.batch_id, self.now, is_exact=False)
+
+    def judge(self, item: Item) -> Judged:
+        match item:
+            case Conversation():
+                return self._foreign(item)[0]
+            case Fact():
+                return self._fact(self._foreign_candidate(item))
+            case Skipped():
+                return Judged("", Outcome.SKIPPED, reason=item.reason.value, count=item.count)
+            case Chat():
+                return self._chat(item, list(item.turns()))
+            case archive_reading.Found(part=Part.MEMORY, record=record):
+                return _left_memory(record) or self._fact(self._archived_candidate(record))
+            case archive_reading.Found(part=Part.EXPERIENCE, record=record):
+                return self._lesson(record)
+        # Of the account that the archive is of: this one has its own.
+        return Judged("", Outcome.SKIPPED, reason=SETTINGS if item.part is not Part.USE else "", count=0)
+
+    def take(self, item: Item) -> Judged:
+        match item:
+            case Conversation():
+                return self._take_foreign(item)
+            case Fact():
+                return self._take_fact(self._foreign_candidate(item), expires_at=item.expires_at)
+            case Chat():
+                return self._take_chat(item)
+            case archive_reading.Found(part=Part.MEMORY, record=record):
+                return _left_memory(record) or self._take_archived(record)
+            case archive_reading.Found(part=Part.EXPERIENCE, record=record):
+                judged = self._lesson(record)
+                if judged.outcome == Outcome.NEW:
+                    return replace(judged, row_id=self.restoring.experiences([record])[0])
+                return judged
+        return self.judge(item)
+
+    # Facts
+
+    def _fact(self, candidate: Candidate | None) -> Judged:
+        if candidate is None:
+            return Judged(Sort.MEMORY, Outcome.SKIPPED, reason="empty")
+        text = candidate.statement
+        try:
+            candidate = dated(
+                reconciling.without_guessed_key(checked(candidate)), time_zone=self.user.time_zone
+            )
+            refusals.check(self.user, candidate)
+            queries.get_kind(candidate.kind)
+        except MemoryAppError as error:
+            return Judged(Sort.MEMORY, Outcome.SKIPPED, text, reason=error.code)
+        digests = tombstones.digests(self.user.forgetting_key, candidate.statement)
+        if tombstones.newest(self.user.id, digests):
+            return Judged(Sort.MEMORY, Outcome.FORGOTTEN, text)
+        near = reconciling.known_near(self.user, candidate)
+        digest = tombstones.statement_digest(self.user.forgetting_key, candidate.statement)
+        if near.same or near.waiting or digest in self._seen:
+            return Judged(Sort.MEMORY, Outcome.DUPLICATE, text)
+        self._seen.add(digest)
+        kind = queries.get_kind(candidate.kind)
+        decision = reconciling.decided(candidate, near, needs_confirmation=kind.needs_confirmation)
+        return Judged(Sort.MEMORY, SETTLED[decision.outcome], text)
+
+    def _take_fact(
+        self, candidate: Candidate | None, *, expires_at: datetime | None = None, is_kept: bool = False
+    ) -> Judged:
+        judged = self._fact(candidate)
+        if candidate is None or judged.outcome not in BROUGHT:
+            return judged
+        try:
+            with transaction.atomic():
+                remembered = longterm.remember_within(self.user.id, candidate)
+        except longterm.ForgottenError:
+            return replace(judged, outcome=Outcome.FORGOTTEN)
+        except MemoryAppError as error:
+            return replace(judged, outcome=Outcome.SKIPPED, reason=error.code)
+        if expires_at or is_kept:
+            restoring.give_end(self.user.id, remembered.memory.id, expires_at=expires_at, is_kept=is_kept)
+        return replace(judged, outcome=SETTLED[remembered.outcome], row_id=remembered.memory.id)
+
+    def _take_archived(self, record: Record) -> Judged:
+        candidate = self._archived_candidate(record)
+        return self._take_fact(
+            candidate, expires_at=_moment(record, "expires_at"), is_kept=record.get("is_kept") is True
+        )
+
+    def _foreign_candidate(self, fact: Fact) -> Candidate | None:
+        return self._candidate(fact.text, kind=fact.kind_hint, said_at=fact.said_at)
+
+    def _archived_candidate(self, record: Record) -> Candidate | None:
+        candidate = self._candidate(
+            str(record.get("statement")), kind=str(record.get("kind")), said_at=_moment(record, "said_at")
+        )
+        key, origin = record.get("key"), record.get("origin")
+        return candidate and replace(
+            candidate,
+            key=key if isinstance(key, str) else "",
+            origin=weakest([Origin.IMPORTED, *(one for one in Origin if one == origin)]),
+            happened_at=_moment(record, "happened_at"),
+            valid_from=_moment(record, "valid_from"),
+            valid_to=_moment(record, "valid_to"),
+        )
+
+    def _candidate(self, text: str, *, kind: str, said_at: datetime | None) -> Candidate | None:
+        known = {one.slug for one in queries.statement_kinds()}
+        return (
+            Candidate(
+                kind=kind if kind in known else restoring.FALLBACK_KIND,
+                statement=text,
+                origin=Origin.IMPORTED,
+                channel=Memory.Channel.IMPORT,
+                said_at=min(said_at or self.now, self.now),
+            )
+            if text.strip()
+            else None
+        )
+
+    # Lessons
+
+    def _lesson(self, record: Record) -> Judged:
+        is_known = restoring.is_same_lesson(self.user.id, record)
+        outcome = Outcome.DUPLICATE if is_known else Outcome.NEW
+        return Judged(Sort.EXPERIENCE, outcome, str(record.get("goal")))
+
+    # Conversations of an archive
+
+    def _chat(self, chat: Chat, turns: Sequence[Record]) -> Judged:
+        created_at = _moment(chat.head, "created_at")
+        if created_at is None:
+            raise DamagedArchiveError("This archive is damaged: a conversation of it has no beginning.")
+        said = [(str(one.get("role")), str(one.get("text"))) for one in _shown_messages(turns)]
+        digest = digest_of(self.user, "strata", created_at.isoformat())
+        found = self.known.at(created_at, said) or self.known.imported(digest, said)
+        outcome = MATCHED[found.match] if found else Outcome.NEW
+        return Judged(Sort.CONVERSATION, outcome, _title(chat.head.get("title"), said), digest=digest)
+
+    def _take_chat(self, chat: Chat) -> Judged:
+        """What is changed comes beside the person's own, whole: two trees of turns are not woven into one."""
+        turns = list(chat.turns())
+        judged = self._chat(chat, turns)
+        if judged.outcome not in BROUGHT:
+            return judged
+        return replace(judged, row_id=self.restoring.conversation(chat, turns))
+
+    # Conversations held elsewhere
+
+    def _foreign(self, conversation: Conversation) -> tuple[Judged, Found | None]:
+        said = [(_role(one), _text(one)) for one in conversation.messages]
+        digest = digest_of(self.user, self.format, conversation.external_id or conversation.title)
+        found = self.known.imported(digest, said)
+        outcome = MATCHED[found.match] if found else Outcome.NEW
+        if outcome == Outcome.NEW and digest in self._seen:
+            outcome = Outcome.DUPLICATE
+        self._seen.add(digest)
+        title = _title(conversation.title, said)
+        return Judged(Sort.CONVERSATION, outcome, title, digest=digest), found
+
+    def _take_foreign(self, conversation: Conversation) -> Judged:
+        """What has grown goes on in the person's own; what parts from it comes beside it."""
+        judged, found = self._foreign(conversation)
+        if judged.outcome not in BROUGHT:
+            return judged
+        said = self._said(conversation)
+        if found and found.match is Match.GROWN and found.conversation_id and said[found.known :]:
+            row_id = importing.continue_within(self.user.id, found.conversation_id, said[found.known :])
+        else:
+            row_id = importing.import_within(
+                self.user,
+                said,
+                title=conversation.title,
+                save_memory=not conversation.is_not_to_remember,
+                is_archived=conversation.is_archived,
+                is_pinned=conversation.is_pinned,
+            )
+        return replace(judged, row_id=row_id)
+
+    def _said(self, conversation: Conversation) -> list[importing.Said]:
+        """What has no time was said when the message before it was."""
+        at = conversation.started_at or conversation.updated_at or self.now
+        said = []
+        for message in conversation.messages:
+            at = max(at, message.said_at) if message.said_at else at
+            said.append(
+                importing.Said(
+                    _text(message), message.role == Role.ASSISTANT, min(at, self.now), model=message.model
+                )
+            )
+        return said
+
+
+def _left_memory(record: Record) -> Judged | None:
+    """What was no more, or not yet, in use where it comes from."""
+    match record.get("status"):
+        case Memory.Status.ACTIVE:
+            return None
+        case Memory.Status.SUPERSEDED:
+            reason = FORMER
+        case _:
+            reason = WAITING
+    return Judged(Sort.MEMORY, Outcome.SKIPPED, str(record.get("statement")), reason=reason)
+
+
+def _shown_messages(turns: Sequence[Record]) -> list[Record]:
+    shown = [turn for turn in turns if turn.get("is_current") is True and not turn.get("is_deleted")]
+    ordered = sorted(shown, key=lambda turn: _number(turn.get("seq")))
+    return [message for turn in ordered for message in turn.get("messages", []) if isinstance(message, dict)]
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _role(said: Said) -> str:
+    return Message.Role.ASSISTANT if said.role == Role.ASSISTANT else Message.Role.USER
+
+
+def _text(said: Said) -> str:
+    """With what was sent along, by name and, where the file has it, by its words."""
+    return "\n\n".join(filter(None, [said.text, *map(_attachment, said.attachments)]))
+
+
+def _attachment(attachment: Attachment) -> str:
+    return f"[{attachment.name}]\n{attachment.text}".strip()
+
+
+def _title(title: object, said: Sequence[tuple[str, str]]) -> str:
+    given = title if isinstance(title, str) else ""
+    return given or next((text for _, text in said if text), "")
+
+
+def _moment(record: Record, name: str) -> datetime | None:
+    value: Any = record.get(name)
+    try:
+        found = datetime.fromisoformat(value) if value else None
+    except (TypeError, ValueError) as error:
+        raise DamagedArchiveError(f"This archive is damaged: {name} of a record is no moment.") from error
+    return found if found and found.tzinfo else None

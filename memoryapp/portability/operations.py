@@ -1,0 +1,269 @@
+"""Writes of imports, each one transaction: what is brought, how far a worker is, and taking it back."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Final
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import F, Q
+from django.utils.translation import gettext
+
+from memoryapp.accounts.models import User
+from memoryapp.conf import get_conf
+from memoryapp.errors import InvalidInputError
+from memoryapp.longterm import experience_queries, forgettings
+from memoryapp.longterm import queries as longterm
+from memoryapp.nudges import IMPORT, nudge
+from memoryapp.portability import queries
+from memoryapp.portability.errors import FileTooBigError, ImportInProgressError, NotReadyError
+from memoryapp.portability.merging import BROUGHT, Judged
+from memoryapp.portability.models import ImportBatch, ImportFile, ImportItem
+from memoryapp.receipts import operations as receipts
+from memoryapp.receipts.models import Scope
+from memoryapp.transcript import conversations, deletions
+from memoryapp.transcript import queries as transcript
+
+Status = ImportBatch.Status
+
+PART_BYTES: Final = 1024 * 1024
+LEASE: Final = timedelta(minutes=2)  # of a worker; renewed with everything it writes
+ATTEMPTS: Final = 5  # of workers that died of one file
+KEPT: Final = timedelta(hours=24)  # a file that nobody applies
+SAMPLES: Final = 5  # of each outcome
+SAMPLE_CHARS: Final = 160
+
+
+class LostError(Exception):
+    """Another worker has the import, or it was taken back."""
+
+
+def receive(user_id: UUID, parts: Iterable[bytes], *, is_preview: bool, now: datetime) -> ImportBatch:
+    """Keep a file and have it read. ``is_preview``: nothing is brought in before ``apply``.
+
+    Raises FileTooBigError, ImportInProgressError, InvalidInputError for an empty one.
+    """
+    with transaction.atomic(durable=True):
+        User.objects.select_for_update(no_key=True).get(id=user_id)  # one after the other
+        busy = queries.imports(user_id).filter(status__in=ImportBatch.AT_WORK).first()
+        if busy:
+            raise ImportInProgressError(
+                gettext("Another file is being imported. Wait until it is through, or stop it."),
+                import_id=str(busy.id),
+            )
+        batch = ImportBatch.objects.create(user_id=user_id, created_at=now, is_preview=is_preview)
+        batch.size_bytes = _keep(batch, parts)
+        if not batch.size_bytes:
+            raise InvalidInputError(gettext("This file is empty. Choose another one."), field="file")
+        batch.save(update_fields=["size_bytes"])
+        nudge(IMPORT, batch.id)
+    return batch
+
+
+def apply(user_id: UUID, batch_id: UUID) -> ImportBatch:
+    """Bring in what was shown. Raises NotFoundError, NotReadyError."""
+    with transaction.atomic(durable=True):
+        batch = _locked(user_id, batch_id)
+        if batch.status != Status.READY:
+            raise NotReadyError(
+                gettext("Only an import that was read and waits can be brought in."), status=batch.status
+            )
+        ImportBatch.objects.filter(id=batch.id).update(
+            status=Status.IMPORTING, position=0, counts={}, skipped={}, samples={}, lease_until=None
+        )
+        nudge(IMPORT, batch.id)
+    return queries.get_import(user_id, batch_id)
+
+
+def undo(user_id: UUID, batch_id: UUID, *, now: datetime) -> ImportBatch:
+    """Forget everything that came with it, as one act, and stop it where it is at work.
+
+    What was brought is forgotten as anything else is: it can be brought back for as long, and then it is gone for good.
+    Raises NotFoundError, NotReadyError when that was done already, ReplyInProgressError.
+    """
+    with transaction.atomic(durable=True):
+        User.objects.select_for_update(no_key=True).get(id=user_id)
+        batch = _locked(user_id, batch_id)
+        if batch.status == Status.UNDONE:
+            raise NotReadyError(gettext("This import was undone already."), status=batch.status)
+        with receipts.together(user_id, Scope.BATCH, now=now, subject=batch.format, subject_id=batch.id):
+            _forget_brought(batch, now=now)
+        _drop_file(batch)
+        batch.status, batch.undone_at, batch.samples = Status.UNDONE, now, {}
+        batch.attempt += 1  # whoever is at it may not go on
+        batch.save(update_fields=["status", "undone_at", "samples", "attempt"])
+    return batch
+
+
+def claim(batch_id: UUID, *, now: datetime) -> ImportBatch | None:
+    """The import for a worker that takes it up; None when there is nothing to do or somebody does it."""
+    free = Q(lease_until=None) | Q(lease_until__lte=now)
+    mine = ImportBatch.objects.filter(free, id=batch_id, status__in=ImportBatch.AT_WORK)
+    if not mine.update(attempt=F("attempt") + 1, lease_until=now + LEASE):
+        return None
+    return ImportBatch.objects.select_related("user").get(id=batch_id)
+
+
+def note_read(batch: ImportBatch, judged: Sequence[Judged], *, position: int, now: datetime) -> None:
+    """How far the reading is, and what it found. Raises LostError."""
+    _tally(batch, judged)
+    _sample(batch, judged)
+    batch.position = position
+    _save(batch, "position", "counts", "skipped", "samples", now=now)
+
+
+def note_brought(batch: ImportBatch, judged: Sequence[Judged], *, position: int, now: datetime) -> None:
+    """The same of what was brought in, within the caller's transaction: both are so, or neither. Raises LostError."""
+    numbers = {
+        sort: ImportItem.objects.filter(user_id=batch.user_id, batch=batch, sort=sort).count()
+        for sort in {one.sort for one in judged if one.sort}
+    }
+    items = []
+    for one in judged:
+        if not one.sort:
+            continue
+        numbers[one.sort] += 1
+        items.append(
+            ImportItem(
+                user_id=batch.user_id,
+                batch=batch,
+                sort=one.sort,
+                number=numbers[one.sort],
+                digest=one.digest,
+                outcome=one.outcome,
+                row_id=one.row_id,
+            )
+        )
+    ImportItem.objects.bulk_create(items)
+    _tally(batch, judged)
+    batch.position = position
+    _save(batch, "position", "counts", "skipped", now=now)
+
+
+def note_format(batch: ImportBatch, name: str, *, is_restore: bool, now: datetime) -> None:
+    batch.format, batch.is_restore = name, is_restore
+    _save(batch, "format", "is_restore", now=now)
+
+
+def begin_reading(batch: ImportBatch, *, now: datetime) -> None:
+    """From the beginning: nothing was written yet."""
+    batch.position, batch.counts, batch.skipped, batch.samples = 0, {}, {}, {}
+    _save(batch, "position", "counts", "skipped", "samples", now=now)
+
+
+def end_reading(batch: ImportBatch, *, now: datetime) -> None:
+    """All of it is known: it waits for its person, or goes on."""
+    batch.total = batch.position
+    batch.status = Status.READY if batch.is_preview else Status.IMPORTING
+    if not batch.is_preview:
+        batch.position, batch.counts, batch.skipped, batch.samples = 0, {}, {}, {}
+    _save(batch, "total", "status", "position", "counts", "skipped", "samples", now=now)
+    if batch.is_preview:
+        ImportBatch.objects.filter(id=batch.id).update(lease_until=now + KEPT, attempt=0)
+
+
+def end(batch: ImportBatch, *, now: datetime) -> None:
+    with transaction.atomic(durable=True):
+        batch.status, batch.finished_at = Status.DONE, now
+        _save(batch, "status", "finished_at", now=now)
+        _drop_file(batch)
+
+
+def fail(batch: ImportBatch, *, code: str, message: str, now: datetime) -> None:
+    """What was brought in before stays, until it is undone."""
+    with transaction.atomic(durable=True):
+        batch.status, batch.finished_at, batch.samples = Status.FAILED, now, {}
+        batch.error_code, batch.error_message = code, message[:500]
+        _save(batch, "status", "finished_at", "samples", "error_code", "error_message", now=now)
+        _drop_file(batch)
+
+
+def give_up_waiting(*, now: datetime) -> int:
+    """Drop files that were read and that nobody applied within a day; how many."""
+    waiting = ImportBatch.objects.filter(status=Status.READY, lease_until__lte=now).select_related("user")
+    for batch in waiting:
+        fail(
+            batch, code="import_expired", message="Nobody applied it within a day. Import it again.", now=now
+        )
+    return len(waiting)
+
+
+def unattended(*, now: datetime) -> list[UUID]:
+    """Imports whose worker is gone, or whose nudge was lost."""
+    rows = ImportBatch.objects.filter(status__in=ImportBatch.AT_WORK, created_at__lte=now - LEASE)
+    return list(rows.filter(Q(lease_until=None) | Q(lease_until__lte=now)).values_list("id", flat=True)[:100])
+
+
+def _keep(batch: ImportBatch, parts: Iterable[bytes]) -> int:
+    limit_mb = get_conf().import_max_mb
+    size, number, held = 0, 0, bytearray()
+    for part in parts:
+        held += part
+        size += len(part)
+        if size > limit_mb * PART_BYTES:
+            raise FileTooBigError(
+                gettext("A file of at most {n} MB can be imported. Split the export.").format(n=limit_mb),
+                limit_mb=limit_mb,
+            )
+        while len(held) >= PART_BYTES:
+            _store(batch, number, bytes(held[:PART_BYTES]))
+            number += 1
+            del held[:PART_BYTES]
+    if held:
+        _store(batch, number, bytes(held))
+    return size
+
+
+def _store(batch: ImportBatch, number: int, data: bytes) -> None:
+    ImportFile.objects.create(user_id=batch.user_id, batch=batch, number=number, data=data)
+
+
+def _drop_file(batch: ImportBatch) -> None:
+    ImportFile.objects.filter(user_id=batch.user_id, batch=batch).delete()
+
+
+def _locked(user_id: UUID, batch_id: UUID) -> ImportBatch:
+    queries.get_import(user_id, batch_id)
+    return ImportBatch.objects.select_for_update().get(user_id=user_id, id=batch_id)
+
+
+def _save(batch: ImportBatch, *columns: str, now: datetime) -> None:
+    """Raises LostError when another worker has it by now, or it was taken back."""
+    values = {column: getattr(batch, column) for column in columns}
+    mine = ImportBatch.objects.filter(id=batch.id, attempt=batch.attempt).exclude(status=Status.UNDONE)
+    if not mine.update(lease_until=now + LEASE, **values):
+        raise LostError
+
+
+def _tally(batch: ImportBatch, judged: Sequence[Judged]) -> None:
+    for one in judged:
+        if one.sort:
+            of_outcome = batch.counts.setdefault(str(one.outcome), {})
+            of_outcome[str(one.sort)] = of_outcome.get(str(one.sort), 0) + one.count
+        if one.reason and one.count:
+            batch.skipped[one.reason] = batch.skipped.get(one.reason, 0) + one.count
+
+
+def _sample(batch: ImportBatch, judged: Sequence[Judged]) -> None:
+    for one in judged:
+        samples = batch.samples.setdefault(str(one.outcome), [])
+        if one.text and len(samples) < SAMPLES:
+            samples.append({"sort": str(one.sort), "text": " ".join(one.text[:1000].split())[:SAMPLE_CHARS]})
+
+
+def _forget_brought(batch: ImportBatch, *, now: datetime) -> None:
+    user_id = batch.user_id
+    items = ImportItem.objects.filter(user_id=user_id, batch=batch, outcome__in=BROUGHT).exclude(row_id=None)
+    of_sort: dict[str, list[UUID]] = {sort: [] for sort in ImportItem.Sort}
+    for sort, row_id in items.values_list("sort", "row_id"):
+        of_sort[sort].append(row_id)
+    memories = longterm.by_ids(user_id, of_sort[ImportItem.Sort.MEMORY])
+    if memories:
+        forgettings.forget_within(user_id, list(memories), now=now)
+    experiences = experience_queries.by_ids(user_id, of_sort[ImportItem.Sort.EXPERIENCE])
+    if experiences:
+        forgettings.forget_experiences_within(user_id, list(experiences), now=now)
+    brought = of_sort[ImportItem.Sort.CONVERSATION]
+    conversations.delete_conversations_within(user_id, brought)
+    for turn_id in transcript.conversations_of(user_id, brought):  # added to what there was before
+        deletions.delete_turns_within(user_id, turn_id, following=True, now=now)

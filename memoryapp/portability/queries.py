@@ -1,0 +1,50 @@
+"""Reads of imports."""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO
+from uuid import UUID
+
+from django.db.models import QuerySet
+from django.utils.translation import gettext
+
+from memoryapp.errors import NotFoundError
+from memoryapp.portability.models import ImportBatch, ImportFile
+from memoryapp.portability.tables import CONVERSATIONS, EXPERIENCES, MEMORIES
+from memoryapp.receipts import queries as receipts
+
+ORDER = ("-created_at", "-id")
+
+
+def imports(user_id: UUID) -> QuerySet[ImportBatch]:
+    """Newest first."""
+    return ImportBatch.objects.filter(user_id=user_id).order_by(*ORDER)
+
+
+def get_import(user_id: UUID, batch_id: UUID) -> ImportBatch:
+    """Raises NotFoundError, for a stranger's likewise."""
+    found = imports(user_id).filter(id=batch_id).first()
+    if found is None:
+        raise NotFoundError(gettext("There is no such import."))
+    return found
+
+
+def is_untouched(user_id: UUID) -> bool:
+    """Whether the account holds nothing and has never had anything forgotten: an archive can be restored as it was."""
+    held = any(
+        table.model._base_manager.filter(user=user_id).exists()  # noqa: SLF001  # with what is hidden
+        for table in (CONVERSATIONS, MEMORIES, EXPERIENCES)
+    )
+    return not held and not receipts.receipts(user_id).exists()
+
+
+@contextmanager
+def file_of(batch: ImportBatch) -> Iterator[IO[bytes]]:
+    """The whole file, as it came, for as long as it is read; it has no name that anybody could find it by."""
+    with tempfile.TemporaryFile() as whole:
+        parts = ImportFile.objects.filter(user_id=batch.user_id, batch=batch).order_by("number")
+        for part in parts.values_list("data", flat=True).iterator(4):
+            whole.write(part)
+        whole.seek(0)
+        yield whole
