@@ -33,6 +33,12 @@ def changed_lately(grace: timedelta) -> QuerySet[Kind]:
     return Kind.objects.filter(id__in=moved.values("kind_id"))
 
 
+def is_changed_since(since: datetime) -> bool:
+    """Whether the lifetime of any kind was changed since, and is so still."""
+    moved = KindChange.objects.filter(applied_at__gt=since, undone_at=None, after__has_key="ttl_days")
+    return moved.exists()
+
+
 def with_hidden_at(rows: MemoryQuerySet) -> MemoryQuerySet:
     """Of rows with ``fades_at``; adds ``hidden_at``: when a change of a lifetime ended what would be in use without it.
 

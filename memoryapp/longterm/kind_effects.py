@@ -17,23 +17,22 @@ from django.db.models import (
     Avg,
     Count,
     DateTimeField,
+    DurationField,
+    ExpressionWrapper,
     F,
-    FloatField,
     Max,
-    Min,
     Q,
     QuerySet,
     Sum,
     Value,
 )
-from django.db.models.functions import Extract, Floor, Length, Now
+from django.db.models.functions import Extract, Length, Now
 
 from memoryapp.longterm.models import Experience, Kind, Memory
 
 HORIZONS_DAYS = (0, 7, 30)
 SAMPLES = 10
 BINS = 24
-DAY_S = 86_400
 CHARS_PER_TOKEN = 4  # near enough for facts, which are a line each
 
 Point = tuple[int | None, timedelta, datetime | None]  # a lifetime, at a time after a moment, or after now
@@ -81,31 +80,39 @@ SUMS = """
 coalesce(sum(rows_{n}), 0)::int, count(*) FILTER (WHERE rows_{n} > 0), coalesce(sum(kept_{n}), 0)::int,
 coalesce(sum(waiting_{n}), 0)::int, coalesce(sum(former_{n}), 0)::int
 """
-# What is in use of each kind: ``n`` is the kind's place among those that are given.
-HELD = """{since}, per_person AS (
+# What is in use of each kind. A person's limits lie in the order of the kinds that are given: joined row by row, they
+# would be looked for in every zone.
+HELD = """{since}, person AS MATERIALIZED (
+    SELECT accounts_user.id, array_agg(since ORDER BY n) AS limits FROM accounts_user JOIN cut USING (time_zone)
+    GROUP BY accounts_user.id
+), per_person AS (
     SELECT kept.kind_id, kept.user_id, count(*) AS rows,
            count(*) FILTER (WHERE {is_kept}) AS kept, count(*) FILTER (WHERE {is_dated}) AS dated
-    FROM {table} kept
-         JOIN accounts_user person ON person.id = kept.user_id
-         JOIN cut ON cut.time_zone = person.time_zone AND cut.n = array_position(%(kind_ids)s::bigint[], kept.kind_id)
-    WHERE {status} = 'active' AND kept.forgetting_id IS NULL
+    FROM {table} kept JOIN person ON person.id = kept.user_id
+    WHERE {status} = 'active' AND kept.forgetting_id IS NULL AND kept.kind_id = ANY (%(kind_ids)s::bigint[])
       AND (%(user_id)s::uuid IS NULL OR kept.user_id = %(user_id)s::uuid)
-      AND ({is_kept} OR {ends_later} OR ({follows} AND kept.affirmed_at >= cut.since))
+      AND ({is_kept} OR {ends_later} OR ({follows}
+           AND kept.affirmed_at >= person.limits[array_position(%(kind_ids)s::bigint[], kept.kind_id)]))
     GROUP BY kept.kind_id, kept.user_id
 )
 SELECT kind_id, sum(rows)::int, count(*), sum(kept)::int, sum(dated)::int FROM per_person GROUP BY kind_id
 """
-# The oldest whose end is another by the second lifetime, at one moment. Other people's words are not selected.
-SAMPLES_OF = """{since}
+# The oldest whose end is another by the second lifetime, at one moment: found in the index, and only then read. Other
+# people's words are not selected.
+SAMPLES_OF = """{since}, person AS MATERIALIZED (
+    SELECT accounts_user.id, min(since) AS first, max(since) AS last FROM accounts_user JOIN cut USING (time_zone)
+    GROUP BY accounts_user.id
+), oldest AS MATERIALIZED (
+    SELECT kept.id
+    FROM {table} kept JOIN person ON person.id = kept.user_id
+    WHERE kept.kind_id = %(kind_id)s AND kept.forgetting_id IS NULL AND {follows}
+      AND kept.affirmed_at >= person.first AND kept.affirmed_at < person.last
+    ORDER BY kept.affirmed_at, kept.id
+    LIMIT %(limit)s
+)
 SELECT kept.affirmed_at, kept.origin, {status}, CASE WHEN kept.user_id = %(reader_id)s THEN kept.{words} ELSE '' END
-FROM {table} kept
-     JOIN accounts_user person ON person.id = kept.user_id
-     JOIN cut before ON before.time_zone = person.time_zone AND before.n = 1
-     JOIN cut after ON after.time_zone = person.time_zone AND after.n = 2
-WHERE kept.kind_id = %(kind_id)s AND kept.forgetting_id IS NULL AND {follows}
-  AND kept.affirmed_at >= least(before.since, after.since) AND kept.affirmed_at < greatest(before.since, after.since)
+FROM oldest JOIN {table} kept USING (id)
 ORDER BY kept.affirmed_at, kept.id
-LIMIT %(limit)s
 """
 MEMORIES = {
     "since": SINCE,
@@ -247,20 +254,22 @@ def exempt(kind: Kind) -> Held:
 
 
 def ages(kind: Kind, *, limits: Iterable[int | None], now: datetime) -> Ages:
-    """Of what follows the kind's lifetime, as far as the oldest row or a limit near it."""
-    rows = _following(kind)
-    oldest = rows.aggregate(at=Min("affirmed_at"))["at"]
-    if oldest is None:
-        return Ages(1, ())
-    span = max((now - oldest).days + 1, BINS // 4)
-    span = max([span, *(limit + 1 for limit in limits if limit is not None and limit <= 2 * span)])
-    width = ceil(span / BINS)
-    age = Extract(Value(now, output_field=DateTimeField()) - F("affirmed_at"), "epoch")
-    binned = rows.annotate(bin=Floor(age / Value(width * DAY_S, output_field=FloatField())))
+    """Of what follows the kind's lifetime, as far as the oldest row and the limits."""
+    age = ExpressionWrapper(
+        Value(now, output_field=DateTimeField()) - F("affirmed_at"), output_field=DurationField()
+    )
+    by_day = _following(kind).order_by().annotate(day=Extract(age, "day")).values_list("day")
     counted: Counter[int] = Counter()
-    for number, count in binned.values_list("bin").annotate(rows=Count("id")):
-        counted[max(0, int(number))] += count  # what is dated ahead is new
-    return Ages(width, [counted[number] for number in range(ceil(span / width))])
+    for day, count in by_day.annotate(rows=Count("*")):
+        counted[max(0, int(day))] += count  # what is dated ahead is new
+    if not counted:
+        return Ages(1, ())
+    span = 1 + max(BINS // 4 - 1, *counted, *(limit for limit in limits if limit is not None))
+    width = ceil(span / BINS)
+    counts = [0] * ceil(span / width)
+    for day, count in counted.items():
+        counts[day // width] += count
+    return Ages(width, counts)
 
 
 def sureness(kind: Kind, *, after: float) -> Sureness:

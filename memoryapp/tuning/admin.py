@@ -8,7 +8,7 @@ from memoryapp.tuning.models import DayUsage, Setting, SettingChange
 class SettingAdmin(RecordAdmin):
     """To look at: the page of the tiers checks what is set, and keeps who set it."""
 
-    list_display = ("name", "value", "changed_by", "changed_at", "reason")
+    list_display = ("name", "value", "changed_by", "changed_at", "reason", "is_undoing")
     fields = list_display
     readonly_fields = fields
 

@@ -18,6 +18,8 @@ class Setting(models.Model):
     )
     changed_at = models.DateTimeField()
     reason = models.CharField(max_length=300)
+    # Whether a change was undone to set it; ``reason`` is that change's.
+    is_undoing = models.BooleanField(default=False)
 
     def __str__(self) -> str:
         return f"setting {self.id}"

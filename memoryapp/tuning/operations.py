@@ -120,7 +120,7 @@ def undo(change_id: UUID, *, by: User, now: datetime) -> SettingChange:
         _lock()
         found = _get(change_id)
         check(_values_before(found), seen={})
-        _set(found.before, by=by, reason=f"Undone: {found.reason}"[:REASON_MAX_CHARS], now=now)
+        _set(found.before, by=by, reason=found.reason, now=now, is_undoing=True)
         found.undone_at, found.undone_by = now, by
         found.save(update_fields=["undone_at", "undone_by"])
         return found
@@ -183,13 +183,21 @@ def _lock() -> None:
     transaction.on_commit(queries.forget_known)
 
 
-def _set(values: Mapping[str, Value | None], *, by: User, reason: str, now: datetime) -> None:
+def _set(
+    values: Mapping[str, Value | None], *, by: User, reason: str, now: datetime, is_undoing: bool = False
+) -> None:
     for name, value in values.items():
         if value is None:
             Setting.objects.filter(name=name).delete()
         else:
             Setting.objects.update_or_create(
                 name=name,
-                defaults={"value": value, "changed_by": by, "changed_at": now, "reason": reason},
+                defaults={
+                    "value": value,
+                    "changed_by": by,
+                    "changed_at": now,
+                    "reason": reason,
+                    "is_undoing": is_undoing,
+                },
             )
     queries.forget_known()

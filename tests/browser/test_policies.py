@@ -69,6 +69,33 @@ def draft(page: Page, *, days: str, why: str) -> None:
     expect(page.locator("#preview")).to_be_visible()
 
 
+@pytest.mark.parametrize("has_scripts", [True, False])
+def test_a_number_that_was_changed_after_the_look_is_not_saved_and_that_stands_in_view(
+    chromium: Browser, installation: Installation, has_scripts: bool
+):
+    context = chromium.new_context(
+        base_url=installation.url,
+        storage_state=installation.storage_state,
+        viewport={"width": 390, "height": 844},
+        java_script_enabled=has_scripts,
+    )
+    page = context.new_page()
+    draft(page, days="60", why="Tastes change.")
+
+    page.get_by_label("Lifetime in days").fill("90")
+    page.get_by_role("button", name="Change it now").click()
+
+    warning = page.locator("#preview [role=alert]")
+    expect(warning).to_contain_text(
+        "Not changed yet: the preview was for “Lifetime: 60 days”, and the form now says “Lifetime: 90 days”."
+    )
+    expect(warning).to_be_in_viewport(ratio=1)
+    expect(warning).to_be_focused()
+    scrolls = "box => box.scrollWidth > box.clientWidth"
+    assert not page.locator("#preview .table-scroll").evaluate(scrolls)  # the last column is in view, too
+    context.close()
+
+
 def test_a_shorter_lifetime_shows_what_it_takes_takes_it_and_gives_it_back(page: Page):
     draft(page, days="7", why="Tastes change by the week.")
     effects = page.locator("#preview")

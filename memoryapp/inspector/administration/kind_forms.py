@@ -75,7 +75,7 @@ class RuleForm(forms.Form):
         help_text=gettext_lazy("What is less sure is kept, but not recalled."),
     )
     needs_confirmation = forms.BooleanField(
-        required=False, label=gettext_lazy("New ones wait for their person's word")
+        required=False, label=gettext_lazy("New ones are used only once their person has confirmed them")
     )
     is_always_used = forms.BooleanField(
         required=False, label=gettext_lazy("In every prompt, not only when it matters")
@@ -123,6 +123,13 @@ class ChangeForm(RuleForm):
         help_text=gettext_lazy("The beginning of this day, where you are. Empty: now."),
         error_messages={"invalid": gettext_lazy("From: a day as year-month-day, or empty for now.")},
     )
+
+    def __init__(self, data: Any = None, *, kind: Kind) -> None:
+        super().__init__(data, kind=kind)
+        self.fields["ttl_days"].help_text = f"{_lifetime_help(kind)} {_holds_for(kind)}"
+        self.fields["rationale"].help_text = gettext(
+            "Shown to everyone beside each memory of this kind. A new lifetime needs a new reason."
+        )
 
     def clean(self) -> dict[str, Any]:
         values = super().clean() or {}
@@ -184,6 +191,20 @@ def _lifetime_help(kind: Kind) -> str:
     if kind.subject == Kind.Subject.RUN:
         return gettext("Empty: for ever. 0: nothing is kept once a run has ended.")
     return gettext("Empty: for ever. It begins anew each time something is said again.")
+
+
+def _holds_for(kind: Kind) -> str:
+    """What is there already, and a new lifetime ends."""
+    if kind.subject == Kind.Subject.RUN:
+        return gettext(
+            "A new lifetime holds for records that exist already, too. Those that somebody keeps for ever stay."
+        )
+    if kind.subject == Kind.Subject.EXPERIENCE:
+        return gettext("A new lifetime holds for those that exist already, too.")
+    return gettext(
+        "A new lifetime holds for memories that exist already, too."
+        " Those kept for ever or with a date of their own stay as they are."
+    )
 
 
 def _slug_of(label: str) -> str:

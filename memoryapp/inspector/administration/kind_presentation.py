@@ -18,13 +18,14 @@ from memoryapp.longterm.kind_effects import Fading, Held, Sample, Standing, Sure
 from memoryapp.longterm.models import Kind, KindChange
 from memoryapp.policies.trust import Origin
 from memoryapp.scratchpad import record_ages
+from memoryapp.tuning import queries as tuning
 
 NAMES = {
     "label": gettext_noop("Label"),
     "ttl_days": gettext_noop("Lifetime"),
     "half_life_days": gettext_noop("Half-life"),
     "min_confidence": gettext_noop("Minimum confidence"),
-    "needs_confirmation": gettext_noop("Waits for a word"),
+    "needs_confirmation": gettext_noop("New ones wait for confirmation"),
     "is_always_used": gettext_noop("In every prompt"),
     "shape": gettext_noop("Shape"),
     "rationale": gettext_noop("Why"),
@@ -38,9 +39,9 @@ ORIGIN_WORDS = {
     Origin.UNTRUSTED: gettext_noop("from other text"),
 }
 STATUS_WORDS = {
-    "pending": gettext_noop("waits for a word"),
-    "conflict": gettext_noop("does not fit another"),
-    "superseded": gettext_noop("former value"),
+    "pending": gettext_noop("waits for confirmation"),
+    "conflict": gettext_noop("contradicts another"),
+    "superseded": gettext_noop("replaced by a newer one"),
 }
 
 
@@ -96,6 +97,7 @@ class Effects:
     unconfirmed: int | None
     standing: Standing | None
     is_run: bool
+    undo_hours: int
 
     @property
     def goes_first(self) -> Fading | None:
@@ -199,6 +201,7 @@ def effects(
         if kind.is_always_used != after.is_always_used
         else None,
         is_run=is_run,
+        undo_hours=tuning.conf().expired_hours,
     )
 
 
@@ -226,14 +229,20 @@ def age_chart(kind: Kind, after: int | None, *, now: datetime) -> charts.Chart |
         for said, days in limits
         if days is not None
     ]
-    about = gettext("{n} follow the lifetime of this kind; the oldest are {age} old.")
+    oldest = [point for point in points if point.value][-1]
+    rows = sum(ages.counts)
+    about = ngettext(
+        "{n} follows the lifetime of this kind; it is {age} old.",
+        "{n} follow the lifetime of this kind; the oldest are {age} old.",
+        rows,
+    )
     return charts.columns(
         gettext("How long ago they were said or affirmed"),
         points,
         tone="longterm",
         column=gettext("Age"),
         marks=marks,
-        about=about.format(n=count_text(sum(ages.counts)), age=points[-1].label),
+        about=about.format(n=count_text(rows), age=oldest.label),
     )
 
 
@@ -320,6 +329,35 @@ def held_words(held: Held) -> str:
         return gettext("{n} held now by {people}").format(n=rows, people=_people(held.users))
     said = gettext("{n} held now by {people}, {kept} of them for ever")
     return said.format(n=rows, people=_people(held.users), kept=kept)
+
+
+def not_changed(looked_at: Mapping[str, Any], drafted: Mapping[str, Any]) -> str:
+    """Why a draft was not made the rule: another was looked at, or none (empty). Each as ``kind_views`` keeps it."""
+    rows: list[Difference] = []
+    if looked_at:
+        rows = [
+            *differences(looked_at["values"], drafted["values"]),
+            *_other_day(looked_at["applies_at"], drafted["applies_at"]),
+        ]
+    if not rows:
+        return gettext("Not changed yet: look first at what it would do.")
+    said = gettext("Not changed yet: the preview was for “{before}”, and the form now says “{after}”.")
+    return said.format(
+        before=", ".join(f"{row.name}: {row.before}" for row in rows),
+        after=", ".join(f"{row.name}: {row.after}" for row in rows),
+    )
+
+
+def _other_day(looked_at: str | None, drafted: str | None) -> list[Difference]:
+    if looked_at == drafted:
+        return []
+    return [Difference(gettext("From"), _day_words(looked_at), _day_words(drafted))]
+
+
+def _day_words(moment: str | None) -> str:
+    if moment is None:
+        return gettext("now")
+    return date_format(timezone.localtime(datetime.fromisoformat(moment)), gettext("j M Y"))
 
 
 def change_button(kind: Kind, first: Fading | None, *, applies_at: datetime | None) -> str:

@@ -3,12 +3,12 @@
 import json
 from collections.abc import Mapping
 from datetime import datetime
-from hashlib import sha256
 from typing import Any, cast
 from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.core import signing
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -32,6 +32,7 @@ from memoryapp.scratchpad import record_ages
 
 PAGE = 30
 LATEST = 5  # changes on the page of a kind
+LOOKED_AT = "policies.kind"  # the salt of what a preview was of
 
 
 @login_required
@@ -67,8 +68,11 @@ def kind(request: HttpRequest, slug: str) -> HttpResponse:
         if applies_at is not None:
             kind_changes.require_ahead(applies_at, now=timezone.now())
         # What was shown is what is done: the very values, of the very rule.
-        if request.POST.get("apply") != _token(values, applies_at, seen):
-            return _kind(request, found, form, after=after)
+        draft = _draft(values, applies_at, seen)
+        looked_at = _looked_at(request.POST.get("apply", ""))
+        if looked_at != draft:
+            warning = show.not_changed(looked_at, draft) if "apply" in request.POST else ""
+            return _kind(request, found, form, after=after, warning=warning)
         made = kind_changes.change(
             slug,
             values,
@@ -171,6 +175,7 @@ def _kind(
     form: ChangeForm,
     *,
     after: Kind | None = None,
+    warning: str = "",
     clash: KindChangedError | None = None,
     problem: str = "",
     status: int = 200,
@@ -203,7 +208,8 @@ def _kind(
             "effects": effects,
             "button": show.change_button(found, effects.goes_first, applies_at=applies_at),
             "applies_at": applies_at,
-            "token": _token(form.values(), applies_at, present),
+            "warning": warning,
+            "token": signing.dumps(_draft(form.values(), applies_at, present), salt=LOOKED_AT),
         }
     return render(request, "policies/kind.html", context, status=status)
 
@@ -253,9 +259,22 @@ def _seen(written: str) -> dict[str, Any]:
     }
 
 
-def _token(values: Mapping[str, Any], applies_at: Any, seen: Mapping[str, Any]) -> str:
-    said = json.dumps([dict(values), str(applies_at), dict(seen)], sort_keys=True)
-    return sha256(said.encode()).hexdigest()[:32]
+def _draft(values: Mapping[str, Any], applies_at: datetime | None, seen: Mapping[str, Any]) -> dict[str, Any]:
+    """What is looked at before it is done: the values, from when on, and instead of which rule."""
+    return {
+        "values": dict(values),
+        "applies_at": applies_at.isoformat() if applies_at else None,
+        "seen": dict(seen),
+    }
+
+
+def _looked_at(token: str) -> dict[str, Any]:
+    """The draft of the preview; empty where there was none."""
+    try:
+        draft: dict[str, Any] = signing.loads(token, salt=LOOKED_AT)
+    except signing.BadSignature:
+        return {}
+    return draft
 
 
 def _tell(request: HttpRequest, made: KindChange) -> None:

@@ -8,6 +8,7 @@ from django.utils.formats import number_format
 from django.utils.text import capfirst
 from django.utils.translation import gettext, gettext_noop
 
+from memoryapp.forgetting.purging import State
 from memoryapp.inspector.administration.operating import Cost, Operations
 from memoryapp.inspector.amounts import count_text
 from memoryapp.inspector.stored_texts import FAILURES
@@ -30,6 +31,12 @@ JOBS = {
     "promotion": gettext_noop("Lessons of runs"),
     "expiry": gettext_noop("Deleting what is over"),
     "title": gettext_noop("Titles of chats"),
+}
+PURGE_STEPS = {
+    "sessions": gettext_noop("Sessions that are over"),
+    "tables": gettext_noop("Tables and indexes"),
+    "log": gettext_noop("The database's own log of changes"),
+    "redis": gettext_noop("The file of the queues"),
 }
 SORTS = {
     "memories": gettext_noop("Memories"),
@@ -208,6 +215,54 @@ def costs(found: Sequence[Cost]) -> Table:
         ],
         gettext("No model was called."),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class ShownPurge:
+    """``at``: when the last one that ended well did; ``steps``: of the last one, however it went."""
+
+    state: State
+    says: str
+    at: datetime | None
+    error: str
+    steps: Table
+
+
+def purge(found: State) -> ShownPurge:
+    last, good = found.last, found.last_good
+    columns = [gettext("What"), gettext("Seconds"), gettext("How much")]
+    rows = [
+        Row(
+            gettext(PURGE_STEPS[step["name"]]) if step["name"] in PURGE_STEPS else step["name"],
+            step["name"],
+            [
+                Cell(columns[1], NOTHING if step["seconds"] is None else number_format(step["seconds"], 1)),
+                Cell(columns[2], technical=step["detail"]),
+            ],
+        )
+        for step in (last.steps if last else ())
+    ]
+    return ShownPurge(
+        state=found,
+        says=_purge_says(found),
+        at=good.finished_at if good else None,
+        error=_purge_error(found),
+        steps=Table("purge-steps", gettext("The last purge"), columns, rows, gettext("None yet.")),
+    )
+
+
+def _purge_error(found: State) -> str:
+    if found.last is None or found.is_running:
+        return ""
+    return found.last.error if found.last.finished_at else gettext("it was broken off.")
+
+
+def _purge_says(found: State) -> str:
+    if found.is_running:
+        return gettext("It is running.")
+    if found.is_waiting:
+        return gettext("Something that was deleted is still in the files of the servers.")
+    return gettext("Nothing that was deleted is left in the files of the servers.")
 
 
 def _counts(columns: Sequence[str], values: Sequence[int]) -> list[Cell]:

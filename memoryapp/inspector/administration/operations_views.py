@@ -7,13 +7,15 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_POST
 
+from memoryapp.accounts.models import User
 from memoryapp.errors import InvalidInputError
+from memoryapp.forgetting import purging
 from memoryapp.inspector.administration import operations_presentation as show
 from memoryapp.inspector.administration.access import for_staff
 from memoryapp.inspector.administration.operating import operations as figures
 from memoryapp.inspector.posted import uuid_of
 from memoryapp.lifecycle.figures import AGAIN
-from memoryapp.nudges import nudge
+from memoryapp.nudges import PURGE, nudge
 
 
 @for_staff
@@ -28,6 +30,7 @@ def operations(request: HttpRequest) -> HttpResponse:
         "failed_replies": show.failed_replies(found.failed_turns),
         "costs": show.costs(found.costs),
         "unsearchable": show.unsearchable(found),
+        "purge": show.purge(purging.state()),
     }
     return render(request, "policies/operations.html", context)
 
@@ -41,5 +44,16 @@ def retry(request: HttpRequest) -> HttpResponse:
         raise InvalidInputError(gettext("There is no such job to try again. Reload the page."))
     nudge(task, uuid_of(request.POST.get("subject", "")))
     said = gettext("It is tried again now. Reload the page in some seconds to see how it went.")
+    messages.success(request, said)
+    return redirect("policies:operations")
+
+
+@for_staff
+@require_POST
+def purge(request: HttpRequest) -> HttpResponse:
+    """In the background: it takes seconds, or minutes where there is much."""
+    assert isinstance(request.user, User)  # who is not signed in does not come here
+    nudge(PURGE, request.user.id)
+    said = gettext("What was deleted is being removed from the files. Reload the page to see how far it is.")
     messages.success(request, said)
     return redirect("policies:operations")

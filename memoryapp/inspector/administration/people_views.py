@@ -20,6 +20,7 @@ from memoryapp.accounts import queries as accounts
 from memoryapp.accounts.auth import caller_id
 from memoryapp.accounts.forms import NewPersonForm
 from memoryapp.accounts.models import User
+from memoryapp.activity import operations as activity
 from memoryapp.conf import get_conf
 from memoryapp.errors import InvalidInputError
 from memoryapp.inspector import break_glass, storage
@@ -85,7 +86,7 @@ def add(request: HttpRequest) -> HttpResponse:
     form = NewPersonForm(request.POST if request.method == "POST" else None)
     if form.is_valid():
         try:
-            made = operations.add_person(**form.cleaned_data)
+            made = activity.add_person(caller_id(request), **form.cleaned_data)
         except InvalidInputError as error:
             form.add_error(None, str(error))
         else:

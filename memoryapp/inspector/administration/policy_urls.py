@@ -21,6 +21,7 @@ urlpatterns = [
     path("people/<uuid:user_id>/open", people_views.open_memory, name="people_open"),
     path("operations/", operations_views.operations, name="operations"),
     path("operations/retry", operations_views.retry, name="operations_retry"),
+    path("operations/purge", operations_views.purge, name="operations_purge"),
     path("tiers/", tier_views.tiers, name="tiers"),
     path("tiers/undo", tier_views.undo, name="tiers_undo"),
     path("tiers/history/", tier_views.history, name="tiers_history"),
