@@ -254,7 +254,10 @@ def remove_turn(request: HttpRequest, turn_id: UUID) -> dict[str, object]:
 
 @router.delete("/{uuid:turn_id}", response={200: DeletionOut, 409: rest.Problem, **rest.PROBLEMS})
 def delete_turn(request: HttpRequest, turn_id: UUID, *, following: bool = False) -> deletions.Deletion:
-    """Delete a turn of the shown branch, or (`following`) it and all after it. Gone at once, for good a while later."""
+    """Delete a turn of the shown branch, or (`following`) it and all after it.
+
+    It is out of every answer at once. Until `until`, `restore` with this `id` brings it back; then it is gone for good.
+    """
     return deletions.delete_turns(caller_id(request), turn_id, following=following, now=timezone.now())
 
 

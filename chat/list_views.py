@@ -21,6 +21,8 @@ from chat.pages import see
 from memoryapp import rest
 from memoryapp.accounts.auth import caller, caller_id
 from memoryapp.errors import InvalidInputError
+from memoryapp.inspector import undoing
+from memoryapp.inspector.posted import next_page
 from memoryapp.transcript import conversations, queries, search
 from memoryapp.transcript.models import Conversation
 from memoryapp.transcript.snippets import Snippet
@@ -29,7 +31,6 @@ PAGE = 50
 DELETED_WITHOUT_ASKING = 20
 NAMED = 10  # of the chats that a confirmation is about
 SEARCHED_CHARS = 200
-UNDO = "chats_undo"  # in the session, from an action until the list is shown
 
 Rows = Callable[[UUID], QuerySet[Conversation]]
 # What each filter shows, and in which order.
@@ -91,7 +92,6 @@ def all_chats(request: HttpRequest) -> HttpResponse:
         "first_url": view.url(after="") if view.after else "",
         "next_url": view.url(after=cursor) if cursor else "",
         "kept_for": kept_for(),
-        "undo": request.session.pop(UNDO, None),
     }
     return render(request, "chat/conversations.html", context)
 
@@ -165,10 +165,10 @@ def _rows(user_id: UUID, view: View) -> tuple[QuerySet[Conversation], dict[UUID,
 
 
 def _chosen(request: HttpRequest) -> list[UUID]:
-    """The chats that are ticked, or the one whose own button was used."""
+    """The chats that are ticked, those of an undo, or the one whose own button was used."""
     only = request.POST.getlist("only")
     try:
-        return [UUID(value) for value in only or dict.fromkeys(request.POST.getlist("id"))]
+        return [UUID(value) for value in only or dict.fromkeys(" ".join(request.POST.getlist("id")).split())]
     except ValueError as error:
         raise InvalidInputError(gettext("The form is incomplete. Reload the page and try again.")) from error
 
@@ -198,9 +198,7 @@ def _back(request: HttpRequest, changed: list[UUID], done: str, *, undo: str = "
             request, gettext("Nothing was changed.") if is_chosen else gettext("Choose the chats first.")
         )
     else:
-        request.session[UNDO] = {
-            "text": done.format(n=len(changed)),
-            "url": reverse(undo) if undo else "",
-            "ids": [str(id_) for id_ in changed],
-        }
-    return see(View.of(request.POST).url())
+        fields = {"id": " ".join(map(str, changed))} if undo else {}
+        url = reverse(undo) if undo else ""
+        undoing.offer(request, text=done.format(n=len(changed)), url=url, until=None, fields=fields)
+    return see(next_page(request.POST) or View.of(request.POST).url())

@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils.formats import date_format
 from django.utils.translation import gettext, gettext_lazy, gettext_noop, ngettext
 
+from memoryapp.accounts import queries as accounts
 from memoryapp.acting import Actor
 from memoryapp.activity.models import EXCHANGES, Entry, Tier, Verb
 from memoryapp.activity.queries import ReaderDay
@@ -64,6 +65,11 @@ _MESSAGE: Final = Thing(
     gettext_lazy("a message that is gone"),
     lambda count: ngettext("{n} message", "{n} messages", count),
 )
+_PERSON: Final = Thing(
+    gettext_lazy("the person"),
+    gettext_lazy("a person who is gone"),
+    lambda count: ngettext("{n} person", "{n} people", count),
+)
 _THINGS: Final = {Tier.SCRATCHPAD: _RUN, Tier.TRANSCRIPT: _CONVERSATION, Tier.LONGTERM: _MEMORY}
 # What the log says more, with blanks for underscores, of all but long-term memory (``detail_text``).
 _DETAILS: Final = frozenset(
@@ -93,7 +99,8 @@ _DETAILS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What an entry is about, without what it says. ``url``: empty when it is gone."""
+    """What an entry is about, without what it says. ``url``: empty when it is gone; ``label``: empty until it is said
+    what it is."""
 
     label: str
     url: str = ""
@@ -160,7 +167,7 @@ def rows(user_id: UUID, entries: Sequence[Entry], *, is_own: bool) -> list[Row]:
     return [_row(entry, found, labels, is_own=is_own) for entry in entries]
 
 
-def _row(entry: Entry, found: Mapping[UUID, str], labels: Mapping[str, str], *, is_own: bool) -> Row:
+def _row(entry: Entry, found: Mapping[UUID, Subject], labels: Mapping[str, str], *, is_own: bool) -> Row:
     thing = _thing(entry)
     subject = _subject(entry, thing, found) if thing else None
     return Row(
@@ -176,17 +183,19 @@ def _row(entry: Entry, found: Mapping[UUID, str], labels: Mapping[str, str], *, 
     )
 
 
-def _subject(entry: Entry, thing: Thing, found: Mapping[UUID, str]) -> Subject | None:
+def _subject(entry: Entry, thing: Thing, found: Mapping[UUID, Subject]) -> Subject | None:
     if entry.subject_id is None or entry.rows != 1:
         return None
-    url = found.get(entry.subject_id, "")
-    return Subject(str(thing.there if url else thing.gone), url)
+    place = found.get(entry.subject_id)
+    return Subject(place.label or str(thing.there), place.url) if place else Subject(str(thing.gone))
 
 
 def _thing(entry: Entry) -> Thing | None:
     """What it counts; None: nothing. Of the transcript, messages alone are edited and redacted."""
     if entry.detail == EXCHANGES:
         return _EXCHANGE
+    if entry.tier == Tier.ACCOUNT and entry.verb == Verb.ADDED:
+        return _PERSON
     if entry.tier == Tier.TRANSCRIPT and entry.verb in {Verb.EDITED, Verb.REDACTED}:
         return _MESSAGE
     return _THINGS.get(Tier(entry.tier))
@@ -207,24 +216,29 @@ def _detail(entry: Entry, labels: Mapping[str, str]) -> str:
     return gettext(said) if said in _DETAILS else said
 
 
-def _found(user_id: UUID, entries: Iterable[Entry]) -> dict[UUID, str]:
-    """The pages of that which is still there, in one query of each sort."""
+def _found(user_id: UUID, entries: Iterable[Entry]) -> dict[UUID, Subject]:
+    """The pages of that which is still there, in one query of each sort; people by their names."""
     ids: dict[str, set[UUID]] = {}
     for entry in entries:
         if entry.subject_id:
             ids.setdefault(entry.tier, set()).add(entry.subject_id)
-    found: dict[UUID, str] = {}
+    found: dict[UUID, Subject] = {}
     if about := ids.get(Tier.LONGTERM):
         memories = longterm.with_a_page(user_id, about)
-        found |= {id_: reverse("inspector:fact", args=[id_]) for id_ in memories}
+        found |= {id_: Subject("", reverse("inspector:fact", args=[id_])) for id_ in memories}
         lessons = experience_queries.with_a_page(user_id, about - memories)
-        found |= {id_: reverse("inspector:experience", args=[id_]) for id_ in lessons}
+        found |= {id_: Subject("", reverse("inspector:experience", args=[id_])) for id_ in lessons}
     if about := ids.get(Tier.TRANSCRIPT):
         chats = transcript.conversations_of(user_id, about)
-        found |= {id_: reverse("inspector:conversation", args=[chat]) for id_, chat in chats.items()}
+        found |= {
+            id_: Subject("", reverse("inspector:conversation", args=[chat])) for id_, chat in chats.items()
+        }
+    if about := ids.get(Tier.ACCOUNT):
+        people = accounts.people().filter(id__in=about)
+        found |= {one.id: Subject(one.username, reverse("policies:person", args=[one.id])) for one in people}
     if about := ids.get(Tier.SCRATCHPAD):
         runs = scratchpad.recorded(user_id, about)
-        found |= {id_: reverse("inspector:run", args=[id_]) for id_ in runs}
+        found |= {id_: Subject("", reverse("inspector:run", args=[id_])) for id_ in runs}
     return found
 
 

@@ -23,10 +23,10 @@ from memoryapp.activity import queries
 from memoryapp.activity.models import Entry, Tier, Verb
 from memoryapp.context import queries as contexts
 from memoryapp.inspector import activity_presentation as show
+from memoryapp.inspector import undoing
 from memoryapp.inspector.break_glass import subject
 from memoryapp.inspector.posted import midnight
 from memoryapp.inspector.views import PAGE, next_url, render_page
-from memoryapp.longterm import forgettings
 
 FILTERS: Final = ("actor", "verb", "tier", "from", "to")
 EXPORT_MAX_ROWS: Final = 50_000  # of a log that holds about a year; the newest are taken
@@ -54,10 +54,11 @@ def activity(request: HttpRequest) -> HttpResponseBase:
     page, next_cursor = rest.page(
         entries, order=queries.ORDER, cursor=request.GET.get("after", ""), limit=PAGE
     )
-    today = timezone.now().astimezone(UTC).date()
+    now, is_own = timezone.now(), user_id == caller_id(request)
+    today = now.astimezone(UTC).date()
     given = {name: value for name, value in filters.items() if value}
     context = {
-        "entries": show.rows(user_id, page, is_own=user_id == caller_id(request)),
+        "entries": show.rows(user_id, page, is_own=is_own),
         "filters": filters,
         "actors": Actor.choices,
         "verbs": Verb.choices,
@@ -68,7 +69,7 @@ def activity(request: HttpRequest) -> HttpResponseBase:
             days=STRIP_DAYS,
             today=today,
         ),
-        "undoable": list(forgettings.open_forgettings(user_id)[:PAGE]),
+        "undoable": undoing.open_offers(user_id, is_own=is_own, now=now),
         "export_start": f"{urlencode(given)}&" if given else "",
         "export_max": EXPORT_MAX_ROWS,
         "next_url": next_url(filters, next_cursor),

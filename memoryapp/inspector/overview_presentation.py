@@ -1,6 +1,6 @@
 """What the overview shows: each tier's holdings, what happened since the last visit, and how it grows."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from uuid import UUID
@@ -156,7 +156,8 @@ def _url(memory_id: UUID) -> str:
 
 @dataclass(frozen=True, slots=True)
 class EndingRow:
-    """A fact that expires. ``ends_at``: its last moment; ``left``: how long it has, in words."""
+    """A fact that expires. ``ends_at``: its last moment; ``left``: how long it has, in words; ``extends_to``: its last
+    day if it were extended now, None where that moves nothing."""
 
     memory_id: UUID
     statement: str
@@ -165,6 +166,7 @@ class EndingRow:
     said_at: datetime
     ends_at: datetime
     left: str
+    extends_to: date | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,8 +178,11 @@ class EndingDay:
     rows: list[EndingRow]
 
 
-def by_day(memories: Sequence[Memory], *, now: datetime) -> list[EndingDay]:
-    """``memories`` come with ``fades_at``, in its order; one that ends at midnight is there the whole day before."""
+def by_day(
+    memories: Sequence[Memory], *, extended: Mapping[UUID, datetime], now: datetime
+) -> list[EndingDay]:
+    """``memories`` come with ``fades_at``, in its order; one that ends at midnight is there the whole day before.
+    ``extended``: when those would expire that can be extended."""
     days: list[EndingDay] = []
     for memory in memories:
         ends_at: datetime = memory.fades_at  # type: ignore[attr-defined]  # annotated by the query
@@ -192,6 +197,7 @@ def by_day(memories: Sequence[Memory], *, now: datetime) -> list[EndingDay]:
             said_at=memory.said_at,
             ends_at=last_moment(ends_at),
             left=left_text(ends_at, now=now),
+            extends_to=last_day(extended[memory.id]) if memory.id in extended else None,
         )
         days[-1].rows.append(row)
     return days

@@ -16,6 +16,7 @@ from memoryapp.longterm.models import Memory
 from memoryapp.longterm.presentation import STATUS_LABELS, expires_text, origin_text
 from memoryapp.policies.flags import instruction_shaped
 from memoryapp.policies.reconciliation import normalise
+from memoryapp.policies.trust import Origin
 from memoryapp.transcript.models import Message, Turn
 
 
@@ -63,7 +64,7 @@ def memory_row(memory: Memory) -> MemoryRow:
         statement=memory.statement,
         kind_label=gettext(memory.kind.label),
         kind_slug=memory.kind.slug,
-        origin_label=origin_text(memory.origin, is_from_chat=memory.source_message_id is not None),
+        origin_label=_origin_label(memory),
         quote="" if _is_same(memory.quote, memory.statement) else memory.quote,
         said_at=memory.said_at,
         recorded_at=memory.recorded_at,
@@ -76,6 +77,17 @@ def memory_row(memory: Memory) -> MemoryRow:
         is_flagged=memory.is_flagged,
         use_count=getattr(memory, "use_count", 0),
     )
+
+
+def is_written_here(memory: Memory) -> bool:
+    """Whether its person wrote it on these pages, and in no chat."""
+    return memory.channel == Memory.Channel.INSPECTOR and memory.origin == Origin.USER_TYPED
+
+
+def _origin_label(memory: Memory) -> str:
+    if is_written_here(memory):
+        return gettext("You wrote it here")
+    return origin_text(memory.origin, is_from_chat=memory.source_message_id is not None)
 
 
 def waiting_cards(waiting: Sequence[Memory]) -> list[WaitingCard]:

@@ -1,10 +1,11 @@
 """What was just done and can be taken back: said once, on the next page, with the button that does it.
 
-``offer`` keeps it in the session until a page of the inspector shows it (``templates/inspector/_undo.html``). What it
-undoes is a row of a tier: a lost notice loses nothing but the shortcut.
+``offer`` keeps it in the session until a page shows it (``templates/inspector/_undo.html``). What it undoes is a row of
+a tier: a lost notice loses nothing, for what can still be undone is listed (``open_offers``). The session holds no
+words of memories: a notice has the ids of those it is about, and ``told`` reads what they say when it is shown.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any, Final
@@ -17,11 +18,13 @@ from django.utils.dateparse import parse_datetime
 from django.utils.translation import ngettext
 
 from memoryapp.inspector.amounts import count_text
-from memoryapp.longterm import lifetimes
-from memoryapp.longterm.models import Forgetting
+from memoryapp.longterm import forgettings, lifetimes, undoable
+from memoryapp.longterm.models import Forgetting, LifetimeChange, Memory
+from memoryapp.longterm.undoable import Mark
 
 _SESSION_KEY: Final = "undo_offers"
 KEPT: Final = 3  # of actions of which no page has told yet, the newest
+LISTED: Final = 50  # of forgettings and of changes of lifetimes that can be undone, the newest of each
 
 NO_FIELDS: Final[Mapping[str, str]] = {}
 
@@ -29,7 +32,7 @@ NO_FIELDS: Final[Mapping[str, str]] = {}
 @dataclass(frozen=True, slots=True)
 class Offer:
     """``text`` is whole sentences of the program, never what somebody said. ``until``: an ISO moment, or empty.
-    ``see_url``: of what it tells of, to look at."""
+    ``see_url``: of what it tells of, to look at. ``ids``: of memories that it is about, one more than are named."""
 
     text: str
     url: str = ""
@@ -38,6 +41,7 @@ class Offer:
     fields: Mapping[str, str] = field(default_factory=dict)
     finish_url: str = ""
     see_url: str = ""
+    ids: Sequence[str] = ()
 
     @property
     def until_at(self) -> datetime | None:
@@ -47,6 +51,18 @@ class Offer:
     def is_open(self) -> bool:
         """Whether it can still be taken back."""
         return bool(self.url) and (self.until_at is None or self.until_at > timezone.now())
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """``words``: of what the offer is about, as far as they can be read, or its ``marks``; ``has_more``: and of others.
+    ``made_at``: of one that is listed."""
+
+    offer: Offer
+    words: Sequence[str]
+    marks: Sequence[Mark]
+    has_more: bool
+    made_at: datetime | None = None
 
 
 def offer(
@@ -76,11 +92,17 @@ def of_forgetting(forgetting: Forgetting, *, text: str) -> Offer:
     """Of a forgetting that its person can still undo, or finish now; with what does not come back then."""
     if forgetting.finished_at is not None:
         return Offer(text)
+    text = f"{text} {_gone_for_good(forgetting.records_count)}".strip()
+    return _of_open(forgetting, undoable.ids_of([forgetting])[forgetting.id], text=text)
+
+
+def _of_open(forgetting: Forgetting, ids: Collection[UUID], *, text: str) -> Offer:
     return Offer(
-        f"{text} {_gone_for_good(forgetting.records_count)}".strip(),
+        text,
         url=reverse("inspector:forgetting_undo", args=[forgetting.id]),
         until=forgetting.undo_until.isoformat(),
         finish_url=reverse("inspector:forgetting_finish", args=[forgetting.id]),
+        ids=_kept(ids),
     )
 
 
@@ -88,16 +110,16 @@ def _gone_for_good(records: int) -> str:
     if not records:
         return ""
     said = ngettext(
-        "{n} run record that held it is gone for good, whatever you undo.",
-        "{n} run records that held it are gone for good, whatever you undo.",
+        "{n} run record (the steps behind a reply) that held this is gone for good, whatever you undo.",
+        "{n} run records (the steps behind replies) that held this are gone for good, whatever you undo.",
         records,
     )
     return said.format(n=count_text(records))
 
 
-def tell(request: HttpRequest, text: str) -> None:
+def tell(request: HttpRequest, text: str, *, ids: Collection[UUID] = ()) -> None:
     """The next page says what was done, where it also says what can be undone."""
-    offer(request, text=text, url="", until=None)
+    put(request, Offer(text, ids=_kept(ids)))
 
 
 def offer_forgetting(request: HttpRequest, forgetting: Forgetting, *, text: str) -> None:
@@ -107,12 +129,23 @@ def offer_forgetting(request: HttpRequest, forgetting: Forgetting, *, text: str)
 
 def offer_lifetimes(request: HttpRequest, user_id: UUID, undo_id: UUID, *, text: str) -> None:
     """Of a change of lifetimes that was given this id; what changed nothing is only told."""
-    until = lifetimes.undo_until(user_id, undo_id)
-    if until is None:
-        tell(request, text)
-        return
-    url = reverse("inspector:lifetimes_undo")
-    offer(request, text=text, url=url, until=until, fields={"change": str(undo_id)})
+    made = lifetimes.find_change(user_id, undo_id)
+    put(request, _of_change(made, text=text) if made else Offer(text))
+
+
+def _of_change(made: LifetimeChange, *, text: str) -> Offer:
+    return Offer(
+        text,
+        url=reverse("inspector:lifetimes_undo"),
+        until=(made.made_at + lifetimes.UNDO_FOR).isoformat(),
+        fields={"change": str(made.id)},
+        ids=_kept(ids_of(made)),
+    )
+
+
+def ids_of(made: LifetimeChange) -> list[UUID]:
+    """Of the memories whose lifetimes it changed."""
+    return [UUID(row["id"]) for row in made.before]
 
 
 def taken(request: HttpRequest) -> list[Offer]:
@@ -120,3 +153,73 @@ def taken(request: HttpRequest) -> list[Offer]:
     if _SESSION_KEY not in request.session:
         return []
     return [Offer(**values) for values in request.session.pop(_SESSION_KEY)]
+
+
+def told(
+    user_id: UUID | None,
+    offers: Sequence[Offer],
+    *,
+    made: Sequence[datetime] = (),
+    page_of: UUID | None = None,
+) -> list[Told]:
+    """With what they are about, of ``user_id``, in four queries at most; None: without. ``page_of``: the memory whose
+    own page says what it is."""
+    ids = {UUID(id_) for offer in offers for id_ in offer.ids} - {page_of}
+    words = undoable.words(user_id, ids) if user_id and ids else {}
+    marks = undoable.marks(user_id, ids - words.keys()) if user_id and ids - words.keys() else {}
+    moments: Sequence[datetime | None] = made or [None] * len(offers)
+    return [_told(offer, words, marks, made_at) for offer, made_at in zip(offers, moments, strict=True)]
+
+
+def _told(
+    offer: Offer, words: Mapping[UUID, str], marks: Mapping[UUID, Mark], made_at: datetime | None
+) -> Told:
+    ids = [UUID(id_) for id_ in offer.ids]
+    said = list(dict.fromkeys(words[id_] for id_ in ids if id_ in words))
+    marked = [marks[id_] for id_ in ids if id_ in marks]
+    has_more = len(said) + len(marked) > undoable.NAMED
+    return Told(offer, said[: undoable.NAMED], marked[: undoable.NAMED], has_more, made_at)
+
+
+def open_offers(user_id: UUID, *, is_own: bool, now: datetime) -> list[Told]:
+    """All that can still be taken back of forgettings and lifetimes, newest first. ``is_own``: its person reads it."""
+    acts = list(forgettings.open_forgettings(user_id)[:LISTED])
+    ids = undoable.ids_of(acts)
+    found = [(act.created_at, _of_open(act, ids[act.id], text=_forgot(act))) for act in acts]
+    changes = lifetimes.open_changes(user_id, now=now)[:LISTED]
+    found += [(made.made_at, _of_change(made, text=_changed(made))) for made in changes]
+    found.sort(key=lambda each: each[0], reverse=True)
+    return told(user_id if is_own else None, [offer for _, offer in found], made=[at for at, _ in found])
+
+
+def of_memory(request: HttpRequest, memory: Memory, *, now: datetime) -> Offer | None:
+    """The newest change of its lifetime, when that can still be taken back and no notice on the page tells of it."""
+    if _SESSION_KEY in request.session:
+        return None
+    changes = lifetimes.open_changes(memory.user_id, now=now, about=memory.id)
+    return _of_change(changes[0], text=_changed(changes[0])) if changes else None
+
+
+def _forgot(act: Forgetting) -> str:
+    if act.memories_count:
+        count, said = (
+            act.memories_count,
+            ngettext("Forgot {n} memory", "Forgot {n} memories", act.memories_count),
+        )
+    else:
+        count = act.experiences_count
+        said = ngettext("Forgot {n} experience", "Forgot {n} experiences", count)
+    return said.format(n=count_text(count))
+
+
+def _changed(made: LifetimeChange) -> str:
+    count = len(made.before)
+    if any(row["kind"] != row["left"]["kind"] for row in made.before):
+        said = ngettext("Kind changed", "Changed the kind of {n} memories", count)
+    else:
+        said = ngettext("Lifetime changed", "Changed the lifetime of {n} memories", count)
+    return said.format(n=count_text(count))
+
+
+def _kept(ids: Collection[UUID]) -> list[str]:
+    return [str(id_) for id_ in list(ids)[: undoable.NAMED + 1]]

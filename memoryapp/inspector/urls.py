@@ -53,6 +53,7 @@ urlpatterns = [
     path("experiences/<uuid:experience_id>/", experience_views.experience, name="experience"),
     path("experiences/<uuid:experience_id>/edit", experience_views.edit, name="experience_edit"),
     path("experiences/<uuid:experience_id>/feedback", experience_views.feedback, name="experience_feedback"),
+    path("experiences/<uuid:experience_id>/extend", experience_views.extend, name="experience_extend"),
     path("experiences/<uuid:experience_id>/forget", experience_views.forget, name="experience_forget"),
     path("conversations/", conversation_views.listing, name="conversations"),
     path("conversations/delete", conversation_views.delete_many, name="conversations_delete"),

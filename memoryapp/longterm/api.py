@@ -50,7 +50,7 @@ class MemoryPatch(rest.Body):
         None, description="When it expires; null, where it is sent: when its kind says so."
     )
     is_kept: bool | None = Field(None, description="Whether it is kept for ever.")
-    affirm: bool = Field(default=False, description="Its lifetime starts again.")
+    affirm: bool = Field(default=False, description="Its lifetime starts again, where it then expires later.")
 
 
 class VerdictIn(rest.Body):

@@ -1,7 +1,7 @@
 """Reads of experiences; every one but those for jobs starts from the user."""
 
 from collections.abc import Iterable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db.models import Case, FloatField, Q, QuerySet, Value, When
@@ -45,6 +45,12 @@ def get(user_id: UUID, experience_id: UUID) -> Experience:
     if experience is None:
         raise NotFoundError(gettext("There is no such experience."))
     return experience
+
+
+def extended_end(user_id: UUID, experience_id: UUID, *, now: datetime) -> datetime | None:
+    """When it would expire if it were extended now; None where that moves nothing."""
+    row = unfaded(user_id).extendable(now=now).filter(id=experience_id).first()
+    return row.extended_at if row else None  # type: ignore[attr-defined]  # annotated by the query
 
 
 def by_ids(user_id: UUID, ids: Iterable[UUID]) -> dict[UUID, Experience]:

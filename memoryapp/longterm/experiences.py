@@ -115,6 +115,18 @@ def give_feedback(
     return experience_queries.get(user_id, experience_id)
 
 
+def extend(user_id: UUID, experience_id: UUID, *, now: datetime) -> bool:
+    """The lifetime of its kind starts again, where it then expires on a later day; whether it did."""
+    with transaction.atomic(durable=True):
+        experience = _locked(user_id, experience_id)
+        if experience_queries.extended_end(user_id, experience_id, now=now) is None:
+            return False
+        experience.affirmed_at = now
+        experience.save(update_fields=["affirmed_at"])
+        history.note_done(user_id, Verb.LIFETIME, [experience_id], detail=history.STARTS_AGAIN)
+    return True
+
+
 def correct(
     user_id: UUID, experience_id: UUID, *, worked: str, avoid: str, seen: str, now: datetime
 ) -> Experience:

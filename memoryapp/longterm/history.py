@@ -22,6 +22,7 @@ from memoryapp.policies.feedback import Verdict
 from memoryapp.policies.flags import instruction_shaped
 from memoryapp.policies.terms import packed, terms
 
+STARTS_AGAIN: Final = gettext_noop("starts again")  # in the activity log, of a lifetime
 # Details of the activity log that name a kind: by its slug, which is also a detail alone.
 OF_THE_KIND: Final = gettext_noop("of the kind {kind}")
 NEVER_REMEMBER: Final = gettext_noop("never remember {kind}")

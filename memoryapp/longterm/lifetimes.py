@@ -12,7 +12,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
-from django.db.models import Exists, F, OuterRef
+from django.db.models import Count, Exists, F, OuterRef, Q
 from django.db.models.functions import Greatest
 from django.utils import timezone
 from django.utils.translation import gettext, gettext_noop
@@ -33,6 +33,7 @@ from memoryapp.policies import dates
 
 UNDO_FOR: Final = timedelta(hours=1)  # a page that stood open over a coffee still has its button
 BATCH: Final = 500  # rows in one statement
+LOOKED_AT: Final = 100  # memories of a change, to tell whether undoing it gives anything back
 LIFETIME_FIELDS: Final = ("is_kept", "expires_at", "affirmed_at")
 CHANGED_FIELDS: Final = (*LIFETIME_FIELDS, "kind", "version")
 
@@ -62,12 +63,52 @@ class GivenBack:
     left_alone: int
 
 
+@dataclass(frozen=True, slots=True)
+class LeftAsTheyWere:
+    """How many an extension did not move, by why: kept for ever, by its person or its kind; given a date of its own;
+    its full lifetime had begun today; not in use."""
+
+    for_ever: int
+    dated: int
+    full: int
+    unused: int
+
+
 def extend(user_id: UUID, ids: Collection[UUID], *, now: datetime, undo_id: UUID | None = None) -> int:
-    """Affirm them: the lifetime of their kind starts again. A date of its own and "for ever" stay as they are."""
+    """The lifetime of their kind starts again, of those that then expire on a later day. A date of its own, "for ever"
+    and what has its full lifetime stay as they are."""
+    with transaction.atomic(durable=True):
+        history.lock_person(user_id)
+        rows = _in_use(user_id, ids).extendable(now=now)
+        again = {"affirmed_at": now}
+        return _set(user_id, rows, again, undo_id=undo_id, detail=history.STARTS_AGAIN)
+
+
+def affirm(user_id: UUID, ids: Collection[UUID], *, now: datetime, undo_id: UUID | None = None) -> int:
+    """They are still true, today: also those that do not live longer by it."""
     with transaction.atomic(durable=True):
         history.lock_person(user_id)
         rows, again = _in_use(user_id, ids), {"affirmed_at": Greatest("affirmed_at", now)}
-        return _set(user_id, rows, again, undo_id=undo_id, detail=gettext_noop("starts again"))
+        return _set(user_id, rows, again, undo_id=undo_id, detail=gettext_noop("still true"))
+
+
+def extended_ends(user_id: UUID, ids: Collection[UUID], *, now: datetime) -> Mapping[UUID, datetime]:
+    """When each of those would expire that ``extend`` moves."""
+    rows = _in_use(user_id, ids).extendable(now=now).only("id")
+    return {row.id: row.extended_at for row in rows}  # type: ignore[attr-defined]  # annotated by the query
+
+
+def left_as_they_were(user_id: UUID, ids: Collection[UUID], *, extended: int) -> LeftAsTheyWere:
+    """Of those that ``extend`` was just given, of which it moved ``extended``."""
+    counts = _in_use(user_id, ids).aggregate(
+        in_use=Count("id"),
+        for_ever=Count("id", filter=Q(fades_at=None)),
+        dated=Count("id", filter=Q(expires_at__isnull=False)),
+    )
+    full = counts["in_use"] - counts["for_ever"] - counts["dated"] - extended
+    return LeftAsTheyWere(
+        for_ever=counts["for_ever"], dated=counts["dated"], full=full, unused=len(set(ids)) - counts["in_use"]
+    )
 
 
 def keep(user_id: UUID, ids: Collection[UUID], *, undo_id: UUID | None = None) -> int:
@@ -137,34 +178,59 @@ def bring_back_expired(
         )
 
 
-def undo_until(user_id: UUID, change_id: UUID) -> datetime | None:
-    """Up to when the change that was given this ``undo_id`` can be undone; None when it changed nothing."""
-    made = LifetimeChange.objects.filter(user_id=user_id, id=change_id).first()
-    return made.made_at + UNDO_FOR if made else None
+def find_change(user_id: UUID, change_id: UUID) -> LifetimeChange | None:
+    """The change that was given this ``undo_id``; None when it changed nothing."""
+    return LifetimeChange.objects.filter(user_id=user_id, id=change_id).first()
+
+
+def open_changes(user_id: UUID, *, now: datetime, about: UUID | None = None) -> list[LifetimeChange]:
+    """Those that ``undo`` can take back, newest first; of one memory, or of all.
+
+    One whose memories were all changed or forgotten since would give nothing back, and is left out.
+    """
+    made = LifetimeChange.objects.filter(user_id=user_id, made_at__gt=now - UNDO_FOR)
+    if about:
+        made = made.filter(before__contains=[{"id": str(about)}])
+    before = {
+        change: [row for row in change.before if about is None or row["id"] == str(about)][:LOOKED_AT]
+        for change in made.order_by("-made_at", "-id")
+    }
+    ids = [UUID(row["id"]) for rows in before.values() for row in rows]
+    lived = _lived(user_id, ids) if ids else {}
+    return [
+        change
+        for change, rows in before.items()
+        if any(lived.get(row["id"]) == row.get("left") for row in rows)
+    ]
 
 
 def undo(user_id: UUID, change_id: UUID, *, now: datetime) -> GivenBack:
     """Give every memory of a change its lifetime before, to the moment, also what has expired by it.
 
     One that was given another kind becomes what it was, as a new version. What was given a lifetime or changed or said
-    again since keeps that, its person's later word; what was forgotten or deleted since stays so, and so does what is
-    of a kind that is no more. Raises NotFoundError, LifetimesGoneError.
+    again since keeps that, its person's later word; what was forgotten or deleted since stays so, and so does what was
+    of another kind that is no more, or of which nothing is to be remembered now. Raises NotFoundError,
+    LifetimesGoneError.
     """
     with transaction.atomic(durable=True):
         history.lock_person(user_id)
-        made = LifetimeChange.objects.filter(user_id=user_id, id=change_id).first()
+        made = find_change(user_id, change_id)
         if made is None or made.made_at + UNDO_FOR <= now:
             raise NotFoundError(gettext("This can be undone no longer."))
         before = {UUID(row["id"]): row for row in made.before}
         kinds = {kind.slug: kind for kind in queries.statement_kinds()}
+        refused = refusals.refused(user_id)
         rows = [
             memory
             for memory in _locked_rows(user_id, list(before))
-            if _can_be_given_back(memory, before[memory.id], kinds)
+            if _can_be_given_back(memory, before[memory.id], kinds, refused=refused)
         ]
         if not rows:
             raise LifetimesGoneError(
-                gettext("Nothing was changed back: it is not there any more, or was changed since.")
+                gettext(
+                    "Nothing was changed back: it is not there any more, was changed since,"
+                    " or was of a kind that is never to be remembered now."
+                )
             )
         moved = [memory for memory in rows if memory.kind.slug != before[memory.id]["kind"]]
         for memory in rows:
@@ -227,18 +293,23 @@ def checked(wish: Wish | None, *, now: datetime) -> Wish | None:
 def give(user_id: UUID, memory_id: UUID, wish: Wish, *, version: int, now: datetime) -> Memory:
     """One memory's lifetime, as its person read it; no new version, for what it says is the same.
 
-    ``wish`` was ``checked``. Raises NotFoundError, StaleVersionError, InvalidInputError for what is not in use.
+    ``wish`` was ``checked``. It is affirmed only where it then expires on a later day. Raises NotFoundError,
+    StaleVersionError, InvalidInputError for what is not in use.
     """
     with transaction.atomic(durable=True):
         memory = history.locked(user_id, memory_id, version=version)
         if memory.status == Memory.Status.SUPERSEDED:
             raise InvalidInputError(gettext("This is not in use any more."))
+        before = _life_of(memory)
         if wish.expires_at or wish.is_kept or wish.has_no_end:
             memory.expires_at = wish.expires_at
         memory.is_kept = (memory.is_kept if wish.is_kept is None else wish.is_kept) and not wish.expires_at
-        memory.affirmed_at = max(memory.affirmed_at, now) if wish.affirms else memory.affirmed_at
-        memory.save(update_fields=["expires_at", "is_kept", "affirmed_at"])
-        history.note_done(user_id, Verb.LIFETIME, [memory_id])
+        memory.save(update_fields=["expires_at", "is_kept"])
+        if wish.affirms and _rows(user_id, [memory_id]).extendable(now=now).exists():
+            memory.affirmed_at = now
+            memory.save(update_fields=["affirmed_at"])
+        if _life_of(memory) != before:
+            history.note_done(user_id, Verb.LIFETIME, [memory_id])
     return queries.get_memory(user_id, memory_id)
 
 
@@ -283,9 +354,13 @@ def _life_of(memory: Memory) -> dict[str, Any]:
     }
 
 
-def _can_be_given_back(memory: Memory, before: Mapping[str, Any], kinds: Mapping[str, Kind]) -> bool:
-    """Not what has changed since, which is its person's later word, nor what was of a kind that is deleted."""
-    return _life_of(memory) == before.get("left") and before["kind"] in kinds
+def _can_be_given_back(
+    memory: Memory, before: Mapping[str, Any], kinds: Mapping[str, Kind], *, refused: Collection[str]
+) -> bool:
+    """Not what has changed since, which is its person's later word, nor into a kind that is deleted or refused."""
+    is_same_kind = memory.kind.slug == before["kind"]
+    is_open = before["kind"] in kinds and (is_same_kind or before["kind"] not in refused)
+    return _life_of(memory) == before.get("left") and is_open
 
 
 def _give_back(memory: Memory, before: Mapping[str, Any], kinds: Mapping[str, Kind]) -> None:

@@ -13,6 +13,7 @@ from django.utils.formats import number_format
 from django.utils.translation import gettext
 
 from memoryapp.accounts.models import User
+from memoryapp.acting import Actor, current
 from memoryapp.errors import MemoryAppError
 from memoryapp.longterm import history, queries, tombstones
 from memoryapp.longterm.candidates import Candidate, dated
@@ -181,6 +182,7 @@ def _create(
         key=candidate.key,
         quote=candidate.quote,
         channel=candidate.channel,
+        program=current().name if current().actor == Actor.PROGRAM else "",
         source_message_id=candidate.source.message_id if candidate.source else None,
         source_run_id=candidate.run_id,
         origin=candidate.origin,

@@ -23,7 +23,7 @@ from django.db.models.functions import Coalesce, Now, TruncWeek
 from django.utils.text import Truncator
 from django.utils.translation import gettext
 
-from memoryapp.longterm.changed_kinds import with_hidden_at
+from memoryapp.longterm.changed_kinds import is_changed_since, with_hidden_at
 from memoryapp.longterm.models import Kind, Memory, MemoryQuerySet, MemoryVersion
 from memoryapp.longterm.queries import WAITING, memories, statement_kinds
 
@@ -92,7 +92,8 @@ def standing(
         by_kind=[(kind, by_kind[kind.pk]) for kind in statement_kinds() if kind.pk in by_kind],
         growth=[(monday, sum(n for start, n in by_week.items() if start <= monday)) for monday in mondays],
         learned=learned,
-        ended=by_end[_ENDED],
+        # The index does not tell what a change of a lifetime hid; it is among what is long over by the new one.
+        ended=expired_since(user_id, since).count() if by_end[_LONG_OVER] else by_end[_ENDED],
         ending=by_end[_SOON],
     )
 
@@ -156,15 +157,15 @@ def replaced_since(user_id: UUID, since: datetime) -> QuerySet[Memory]:
 
 
 def expired_since(user_id: UUID, since: datetime) -> MemoryQuerySet:
-    """What has ended since and is still there, so that its person can bring it back; the last to end first."""
-    return (
-        Memory.objects.for_user(user_id)
-        .with_expiry()
-        .select_related("kind")
-        .filter(Q(fades_at__lte=Now()) & Q(fades_at__gt=since), status=Memory.Status.ACTIVE)
-        .defer("embedding", "terms")
-        .order_by(F("fades_at").desc(), "-id")
-    )
+    """What has gone out of use since and is still there, so that its person can bring it back; the last to go first.
+
+    By its end, or by a change of its kind's lifetime (``hidden_at``), by which it may have ended long before.
+    """
+    rows = memories(user_id, status="expired").defer("embedding", "terms")
+    if not is_changed_since(since):
+        return rows.filter(Q(fades_at__gt=since)).order_by(F("fades_at").desc(), "-id")
+    hidden = with_hidden_at(rows).filter(Q(fades_at__gt=since) | Q(hidden_at__gt=since))
+    return hidden.order_by(Coalesce("hidden_at", "fades_at").desc(), "-id")
 
 
 def expired(user_id: UUID) -> MemoryQuerySet:

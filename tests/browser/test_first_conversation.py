@@ -108,7 +108,7 @@ def test_a_memory_is_corrected_and_forgotten_in_the_inspector(page: Page):
     page.get_by_role("button", name="Save the correction").click()
     expect(page.locator("h1")).to_have_text("I like hiking in the Dolomites.")
     expect(page.locator("#history")).to_contain_text("Alps")
-    page.get_by_role("button", name="Forget this fact").click()
+    page.get_by_role("button", name="Forget", exact=True).click()
 
     expect(page.locator(".undo")).to_contain_text("Forgotten.")
     page.goto("/memory/facts/?status=all&q=Dolomites")

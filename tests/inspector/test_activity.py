@@ -61,7 +61,8 @@ class TestList:
         saved = [browser.get(PAGE, {"format": ending}).getvalue().decode() for ending in ("csv", "json")]
 
         assert "laptop" in words_of(page)
-        rows = page.content.decode().partition('class="page')[2]  # beside it stand the names of chats
+        # Beside it stand the names of chats, above it what can still be undone.
+        rows = page.content.decode().partition('id="log-title"')[2]
         assert all(CONTENT not in text for text in (rows, *saved))
 
     def test_actors_are_named(self, browser, alice):

@@ -6,8 +6,11 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from memoryapp.activity.models import Entry
 from memoryapp.longterm import forgettings, lifetimes, queries
+from memoryapp.longterm.feedback import give_feedback
 from memoryapp.longterm.models import Experience, Forgetting, Memory
+from memoryapp.policies.feedback import Verdict
 from memoryapp.policies.trust import Origin
 from tests.inspector.reading import words_of
 from tests.inspector.test_experiences import learn
@@ -205,7 +208,7 @@ def test_an_undo_says_how_many_it_left_alone_for_a_later_word(browser, alice):
 
     browser.post(offer["url"], offer["fields"])
 
-    said = "As before: 2 facts. One was left alone: it was changed since, or is not there any more."
+    said = "As before: 2 facts. One was left alone: it was changed since, is not there any more, or was of a kind"
     assert said in words_of(browser.get(FACTS))
     left = [(is_kept, at == NOW - 9 * DAY) for _, is_kept, _, at in lifetimes_of(alice)]
     assert left == [(True, False), (False, True), (False, True)]
@@ -220,6 +223,26 @@ def test_another_kind_is_taken_back_by_the_offered_button(browser, alice):
 
     assert queries.get_memory(alice.id, one.id).kind.slug == "event"
     assert "It is as it was." in words_of(browser.get(FACTS))
+
+
+def test_extending_counts_those_that_moved_and_says_what_became_of_the_others(browser, alice):
+    moved, kept, dated, full, old = memories = many(alice, 5)
+    Memory.objects.filter(id__in=[moved.id, kept.id, dated.id]).update(affirmed_at=NOW - 9 * DAY)
+    lifetimes.keep(alice.id, [kept.id])
+    lifetimes.end_at(alice.id, [dated.id], at=NOW + 3 * DAY)
+    give_feedback(alice.id, old.id, Verdict.WRONG, now=NOW)
+    Entry.objects.all().delete()
+
+    browser.post(BULK, {"do": "extend", "fact": picked(*memories)})
+    browser.post(BULK, {"do": "extend", "fact": picked(moved, kept, full)})
+
+    first, second = [offer["text"] for offer in browser.session["undo_offers"]]
+    assert first == (
+        "Extended: 1 fact from today. 1 is kept for ever. 1 keeps its own date. "
+        "1 has its full lifetime already. 1 is not in use."
+    )
+    assert second == "Nothing was extended. 1 is kept for ever. 2 have their full lifetime already."
+    assert list(Entry.objects.values_list("rows", "subject_id")) == [(1, moved.id)]
 
 
 def test_kept_extended_and_of_another_kind(browser, alice):

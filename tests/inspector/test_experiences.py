@@ -9,6 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
+from memoryapp.activity.models import Entry
 from memoryapp.context.models import Use
 from memoryapp.longterm import experience_queries, experiences
 from memoryapp.longterm.experiences import Lesson
@@ -49,6 +50,34 @@ def page_of(experience: Experience) -> str:
 
 def now(experience: Experience) -> Experience:
     return experience_queries.get(experience.user_id, experience.id)
+
+
+def test_a_lesson_is_extended_to_the_day_that_its_button_names_and_no_further(browser, alice):
+    experience = learn(alice)
+    Experience.objects.filter(id=experience.id).update(affirmed_at=timezone.now() - timedelta(days=20))
+    ends = now(experience).fades_at
+    last = timezone.localdate(ends) + timedelta(days=19)
+    Entry.objects.all().delete()
+
+    shown = words_of(browser.get(page_of(experience)))
+    first = words_of(browser.post(f"{page_of(experience)}extend", follow=True))
+    second = words_of(browser.post(f"{page_of(experience)}extend", follow=True))
+
+    day = f"{last.day} {last:%B} {last.year}"
+    assert f"Extend to {day}" in shown
+    assert f"Extended: expires {day} now." in first
+    assert "Extend to" not in first
+    assert f"Nothing was extended: expires {day}." in second
+    assert list(Entry.objects.values_list("verb", "subject_id")) == [("lifetime", experience.id)]
+
+
+def test_nobody_extends_the_lesson_of_another(client, alice, bob):
+    experience = learn(alice)
+    Experience.objects.filter(id=experience.id).update(affirmed_at=timezone.now() - timedelta(days=20))
+    client.force_login(bob)
+
+    assert client.post(f"{page_of(experience)}extend").status_code == 404
+    assert now(experience).affirmed_at < timezone.now() - timedelta(days=19)
 
 
 def test_without_any_the_page_says_how_they_come_about(browser):

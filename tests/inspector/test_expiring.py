@@ -83,7 +83,7 @@ def test_facts_are_grouped_by_the_last_day_on_which_they_are_remembered(db):
         memory.kind = queries.get_kind("event")
         memory.fades_at = ends_at
 
-    days = overview_presentation.by_day(memories, now=now)
+    days = overview_presentation.by_day(memories, extended={}, now=now)
 
     assert [day.name for day in days] == ["Today", "Tomorrow", "Wednesday, 2 December"]
     assert days[0].rows[0].left == "15 hours left"
@@ -112,6 +112,29 @@ def test_one_is_let_go_and_comes_back(browser, alice, soon):
     assert live(alice) == []
     browser.post(offer.url, offer.fields)
     assert live(alice) == ["The meeting is on Friday"]
+
+
+def test_extending_names_the_day_it_leads_to_and_is_not_offered_where_nothing_moves(browser, alice, soon):
+    remember(alice, "My parcel number is 4711", kind="ticket", said_at=NOW - 25 * DAY)
+    last = timezone.localdate() + timedelta(days=30)
+
+    page = words_of(browser.get(EXPIRING))
+
+    assert [row.extends_to for day in browser.get(EXPIRING).context["groups"] for row in day.rows] == [
+        None,
+        last,
+    ]
+    assert page.count("Extend to") == 1
+    assert f"Extend to {last.day} {last:%B} {last.year}" in page
+    assert page.count("Keep for ever") == 3
+
+
+def test_picking_what_cannot_be_extended_says_what_stays(browser, alice, soon):
+    browser.post(PICKED, {"action": "extend", "fact": [str(soon.id)]})
+
+    [offer] = browser.session["undo_offers"]
+    assert offer["text"] == "Nothing was extended. 1 keeps its own date."
+    assert not offer["url"]
 
 
 @pytest.mark.parametrize("action", ["keep", "forget"])

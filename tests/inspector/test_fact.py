@@ -11,7 +11,7 @@ from memoryapp.activity import operations as activity
 from memoryapp.context.models import Use
 from memoryapp.longterm import lifetimes, queries
 from memoryapp.longterm.feedback import give_feedback
-from memoryapp.longterm.models import Forgetting, Memory
+from memoryapp.longterm.models import Forgetting, Kind, Memory
 from memoryapp.policies.feedback import Verdict
 from memoryapp.policies.trust import Origin
 from memoryapp.transcript import conversations
@@ -190,7 +190,7 @@ def test_what_is_extended_says_until_when_and_what_is_kept_that_there_is_nothing
 def test_extending_what_was_learned_today_says_that_nothing_moves_and_offers_no_undo(browser, alice):
     ticket = remember(alice, "My parcel number is 4711", kind="ticket").memory
 
-    assert 'title="Its lifetime starts again today"' in browser.get(page_of(ticket)).content.decode()
+    assert "Extend to" not in words_of(browser.get(page_of(ticket)))
     response = browser.post(f"{page_of(ticket)}lifetime", {"span": "extend"})
     [offer] = browser.session["undo_offers"]
     shown = words_of(browser.get(response["Location"]))
@@ -199,6 +199,81 @@ def test_extending_what_was_learned_today_says_that_nothing_moves_and_offers_no_
     assert offer["text"] == f"It already has its full lifetime: expires {ends.day} {ends:%B} {ends.year}."
     assert not offer["url"]
     assert "Undo" not in shown
+
+
+def test_the_button_that_extends_names_the_day_it_leads_to(browser, alice):
+    ticket = remember(alice, "My parcel number is 4711", kind="ticket", said_at=NOW - 9 * DAY).memory
+    last = timezone.localdate() + timedelta(days=30)
+
+    page = words_of(browser.get(page_of(ticket)))
+
+    assert f"Extend to {last.day} {last:%B} {last.year}" in page
+    assert "Keep for ever" in page
+
+
+def test_the_reason_of_the_rule_is_given_only_where_the_rule_decides(browser, alice):
+    ticket = remember(alice, "My parcel number is 4711", kind="ticket", said_at=NOW - 9 * DAY).memory
+    reason = "Cases close within weeks"
+
+    by_rule = words_of(browser.get(page_of(ticket)))
+    lifetimes.keep(alice.id, [ticket.id])
+    kept = words_of(browser.get(page_of(ticket)))
+    span(browser, ticket, "on_date", day=(timezone.localdate() + timedelta(days=3)).isoformat())
+    dated = words_of(browser.get(page_of(ticket)))
+
+    assert [reason in page for page in (by_rule, kept, dated)] == [True, False, False]
+    assert ["Extend to" in page for page in (by_rule, kept, dated)] == [True, False, False]
+    assert ["Keep for ever" in page for page in (by_rule, kept, dated)] == [True, False, True]
+
+
+def test_what_its_kind_keeps_for_ever_can_be_kept_whatever_becomes_of_the_rule(browser, lisbon):
+    Kind.objects.filter(slug="identity").update(ttl_days=None)
+
+    page = words_of(browser.get(page_of(lisbon)))
+
+    assert page.count("Keep for ever") == 1
+    assert "as long as that is the rule" in page
+
+
+def test_it_is_wrong_leads_to_the_correction_first(browser, lisbon):
+    page = browser.get(page_of(lisbon)).content.decode()
+
+    menu = page[page.index("It is wrong") :]
+    assert menu.index("Correct it") < menu.index("Set it aside") < menu.index("Forget it")
+    assert f'href="{page_of(lisbon)}?edit=1"' in menu
+
+
+def test_key_and_confidence_are_folded_away_until_something_is_wrong_with_them(browser, lisbon):
+    calm = browser.get(f"{page_of(lisbon)}?edit=1")
+    emptied = edit(browser, lisbon, "  ", key=lisbon.key, sure="95")
+    unsure = edit(browser, lisbon, "I live in Porto", key=lisbon.key, sure="101")
+    keyed = edit(browser, lisbon, "  ", key="home")
+    edit(browser, lisbon, "I live in Faro")
+    stale = edit(browser, lisbon, "I live in Porto", key=lisbon.key, sure="95")
+
+    pages = (calm, emptied, unsure, keyed, stale)
+    assert [page.context["is_more_open"] for page in pages] == [False, False, True, True, True]
+    assert '<details class="disclosure" >' in calm.content.decode()
+    assert '<details class="disclosure" open>' in unsure.content.decode()
+
+
+def test_whose_words_they_are_is_said_of_what_was_corrected_and_of_what_was_written_here(browser, alice):
+    source = message(alice, "By the way, I like figs.")
+    figs = remember_from(alice, source, "I like figs", quote="I like figs.").memory
+    plums = remember(alice, "I like plums", channel=Memory.Channel.INSPECTOR).memory
+
+    said = words_of(browser.get(page_of(figs)))
+    edit(browser, figs, "I like dates")
+    corrected = words_of(browser.get(page_of(figs)))
+    written = words_of(browser.get(page_of(plums)))
+
+    assert "You said through the chat" in said
+    assert "You wrote" not in said
+    assert "you corrected it" in corrected
+    assert "It first came from this: I like figs. You said" in corrected
+    assert "You said through" not in corrected
+    assert "You wrote it here, " in written
+    assert "You said" not in written
 
 
 def test_every_page_says_the_same_last_day(browser, alice, lisbon):
@@ -401,6 +476,9 @@ def test_forgetting_tells_of_the_run_records_that_no_undo_brings_back(browser, a
     told = browser.post(f"{page_of(lisbon)}forget", follow=True)
     silent = browser.post(f"{page_of(other)}forget", follow=True)
 
-    gone = ["1 run record that held it is gone", "2 run records that held it are gone"][records - 1]
+    gone = [
+        "1 run record (the steps behind a reply) that held this is gone",
+        "2 run records (the steps behind replies) that held this are gone",
+    ][records - 1]
     assert f"{gone} for good, whatever you undo. You can undo this until" in words_of(told)
     assert "run record" not in words_of(silent)

@@ -7,6 +7,8 @@ from uuid import uuid4
 import pytest
 from django.urls import reverse
 
+from memoryapp.embeddings.base import EmbedderUnavailable
+from memoryapp.embeddings.registry import get_embedder
 from memoryapp.lifecycle import embedding
 from memoryapp.longterm.feedback import give_feedback
 from memoryapp.longterm.models import Memory
@@ -81,6 +83,84 @@ def test_facts_are_found_by_meaning(browser, alice):
     response = browser.get(FACTS, {"q": "What is my favourite beverage to sip?"})
 
     assert listed(response) == ["I only drink green tea, never coffee."]
+
+
+def test_the_best_match_comes_first_and_what_may_match_is_listed_apart(browser, alice):
+    known = {
+        "I am allergic to peanuts": "food I must not eat",
+        "I like hiking in the mountains on weekends": "outdoor hobbies",
+        "I live in Lisbon": "where is my home?",
+    }
+    for statement in (*known, "My order number is 4711", "Our project Heron uses Postgres"):
+        embedding.embed_memory(remember(alice, statement, kind="preference").memory.id)
+
+    pages = {query: browser.get(FACTS, {"q": query}) for query in known.values()}
+    best = browser.get(FACTS, {"q": "I must not eat peanuts, for I am allergic, or live in Lisbon"})
+    nothing = browser.get(FACTS, {"q": "quantum chromodynamics"})
+
+    found = {
+        query: listed(page) + [row.statement for row in page.context["less_sure"]]
+        for query, page in pages.items()
+    }
+    assert {query: rows[0] for query, rows in found.items()} == {query: said for said, query in known.items()}
+    assert "Less sure" in words_of(pages["outdoor hobbies"])
+    assert listed(best)[0] == "I am allergic to peanuts"
+    assert (listed(nothing), nothing.context["less_sure"]) == ([], [])
+
+
+def test_what_holds_the_very_words_comes_first_and_other_orders_can_be_asked_for(browser, alice):
+    for statement in ("I like figs", "Figs and figs and figs", "I eat figs at noon", "I love eating a fig"):
+        embedding.embed_memory(remember(alice, statement, kind="preference").memory.id)
+
+    newest = browser.get(FACTS, {"q": "figs", "sort": "newest"})
+    pages = browser.get(FACTS, {"q": "figs"})
+
+    holding = ["I eat figs at noon", "Figs and figs and figs", "I like figs"]
+    assert listed(newest) == ["I love eating a fig", *holding]
+    assert listed(pages) == [*holding, "I love eating a fig"]
+    assert pages.context["less_sure"] == []
+    assert "Best match first" in words_of(pages)
+    assert "Best match first" not in words_of(browser.get(FACTS))
+
+
+def test_without_an_embedder_only_what_shares_a_word_may_match(browser, alice, monkeypatch):
+    def embed_queries(*_):
+        raise EmbedderUnavailable("not now")
+
+    remember(alice, "I like figs", kind="preference")
+    monkeypatch.setattr(get_embedder(), "embed_queries", embed_queries)
+
+    response = browser.get(FACTS, {"q": "outdoor hobbies"})
+
+    assert (listed(response), response.context["less_sure"]) == ([], [])
+
+
+def test_a_search_that_finds_nothing_says_what_was_searched_and_what_helps(browser, alice):
+    remember(alice, "I like figs", kind="preference")
+
+    searched = browser.get(FACTS, {"q": "xyzzy"})
+    narrowed = browser.get(FACTS, {"q": "figs", "kind": "event"})
+    filtered = browser.get(FACTS, {"kind": "event"})
+
+    assert "Nothing matches “xyzzy” All facts in use were searched" in words_of(searched)
+    assert "Clear the search" in words_of(searched)
+    assert "these filters" not in words_of(searched)
+    assert "Only the facts that fit the filters above were searched" in words_of(narrowed)
+    assert 'href="?q=figs">Search all facts in use' in narrowed.content.decode()
+    assert "No fact fits these filters." in words_of(filtered)
+
+
+def test_a_search_of_many_is_paged_without_gaps_or_repeats(browser, alice):
+    for number in range(120):
+        remember(alice, f"Invoice {number} was paid")
+
+    seen, url = [], f"{FACTS}?q=invoice"
+    while url:
+        response = browser.get(url)
+        seen += listed(response)
+        url = response.context["next_url"] and FACTS + response.context["next_url"]
+
+    assert sorted(seen) == sorted(live(alice))
 
 
 def test_a_long_list_is_paged_without_gaps_or_repeats(browser, alice):

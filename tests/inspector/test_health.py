@@ -232,7 +232,7 @@ def test_stale_is_what_was_not_affirmed_for_the_half_life_of_its_kind_or_a_year(
 def test_still_true_ends_that(browser, alice, lasting):
     memory = affirmed(known(alice, "I ride a bike", kind="lasting"), days_ago=31)
 
-    browser.post(reverse("inspector:fact_lifetime", args=[memory.id]), {"span": "extend", "next": HEALTH})
+    browser.post(reverse("inspector:fact_lifetime", args=[memory.id]), {"span": "affirm", "next": HEALTH})
 
     assert checks(browser) == {}
 

@@ -53,6 +53,19 @@ def test_ages_are_drawn_with_both_limits_and_told_in_a_table(staff, alice):
     assert sum(point.value for point in chart.points) == 3
 
 
+def test_limits_far_beyond_the_oldest_stand_where_they_are_and_not_on_one_edge(staff, alice):
+    aged(alice, "I like figs", days=34)
+
+    chart = shown(staff, ttl_days=90, rationale="Tastes change.").context["effects"].ages
+
+    now, then = (float(mark.x) for mark in chart.marks)
+    assert now == pytest.approx(100, abs=1)
+    assert then == pytest.approx(100 * 91 / 366, abs=1)
+    bars = [float(shape.x) for shape in chart.shapes if shape.point.value]
+    assert bars[0] < then
+    assert chart.description == "1 follows the lifetime of this kind; it is 32–47 days old."
+
+
 def test_a_rule_that_was_shown_is_set_at_once_and_can_be_undone_on_the_next_page(staff, alice):
     aged(alice, "I like figs", days=40)
 
@@ -81,8 +94,59 @@ def test_a_draft_that_was_changed_after_the_look_is_looked_at_again(staff):
     )
 
     assert response.status_code == 200
-    assert response.context["effects"].fading
+    assert response.context["effects"].differences[0].after == "3 days"
     assert Kind.objects.get(slug="preference").ttl_days == 365
+    assert (
+        "Not changed yet: the preview was for “Lifetime: 30 days”, and the form now says “Lifetime: 3 days”."
+        in words_of(response)
+    )
+    # In view, with scripts or without.
+    assert re.search(r'role="alert"\s+tabindex="-1"\s+autofocus', response.content.decode())
+
+
+def test_another_day_after_the_look_is_looked_at_again(staff):
+    values = rule(ttl_days=30, rationale="Tastes change.")
+    look = shown(staff, ttl_days=30, rationale="Tastes change.")
+    day = timezone.localdate() + timedelta(days=5)
+
+    response = staff.post(
+        page_of("preference"),
+        {**values, "applies_on": day.isoformat(), "seen": seen(look), "apply": look.context["token"]},
+    )
+
+    assert f"the preview was for “From: now”, and the form now says “From: {day.day} " in words_of(response)
+    assert not KindChange.objects.exists()
+
+
+@pytest.mark.parametrize("token", ["", "yes", "W10:1vPq:x"])
+def test_nothing_is_done_that_was_not_looked_at(staff, token):
+    look = staff.get(page_of("preference"))
+
+    response = staff.post(
+        page_of("preference"), {**rule(ttl_days=30, rationale="No."), "seen": seen(look), "apply": token}
+    )
+
+    assert "Not changed yet: look first at what it would do." in words_of(response)
+    assert not KindChange.objects.exists()
+
+
+def test_a_look_warns_of_nothing(staff):
+    assert "Not changed yet" not in words_of(shown(staff, ttl_days=30, rationale="Tastes change."))
+
+
+@pytest.mark.parametrize(
+    ("slug", "holds_for"),
+    [
+        ("preference", "holds for memories that exist already, too. Those kept for ever"),
+        ("experience", "holds for those that exist already, too."),
+        ("scratchpad", "holds for records that exist already, too. Those that somebody keeps for ever stay."),
+    ],
+)
+def test_before_anything_is_written_the_form_says_what_a_new_lifetime_needs_and_ends(staff, slug, holds_for):
+    said = words_of(staff.get(page_of(slug)))
+
+    assert f"A new lifetime {holds_for}" in said
+    assert "A new lifetime needs a new reason." in said
 
 
 def test_of_two_admins_one_wins_and_the_other_sees_both(staff, carol):
@@ -190,6 +254,25 @@ def test_a_change_on_a_day_waits_for_the_beginning_of_that_day_where_the_admin_i
     assert live(alice) == ["I like figs"]
 
 
+def test_what_was_done_is_told_below_the_tabs(staff):
+    made = applied(staff, ttl_days=30, rationale="Tastes change.").content.decode()
+    url = reverse("policies:change_undo", args=[KindChange.objects.get().id])
+    undone = staff.post(url, follow=True).content.decode()
+
+    assert made.index('class="tabs"') < made.index("Changed: ")
+    assert undone.index('class="tabs"') < undone.index("Taken back: ")
+
+
+def test_of_two_changes_the_newest_is_undone_first_and_then_the_one_before(staff):
+    applied(staff, ttl_days=30, rationale="Tastes change.")
+    applied(staff, ttl_days=60, rationale="Not so fast.")
+
+    for expected in (30, 365):
+        page = staff.get(page_of("preference"))
+        staff.post(reverse("policies:change_undo", args=[page.context["undoing"].change_id]))
+        assert Kind.objects.get(slug="preference").ttl_days == expected
+
+
 def test_a_change_to_come_can_be_withdrawn(staff):
     day = timezone.localdate() + timedelta(days=5)
     applied(staff, ttl_days=30, rationale="Tastes change.", applies_on=day.isoformat())
@@ -292,7 +375,7 @@ def test_undoing_another_lifetime_of_records_says_what_it_keeps(staff, alice):
     look = shown(staff, "scratchpad", ttl_days=0, rationale="None are kept.")
     done = applied(staff, "scratchpad", ttl_days=0, rationale="None are kept.")
 
-    assert "deleted when the change can no longer be undone" in words_of(look)
+    assert "Undoing the change within 24 hours keeps all of them" in words_of(look)
     assert "Undo: keep 1 record" in words_of(done)
 
 

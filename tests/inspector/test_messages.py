@@ -69,11 +69,22 @@ def test_before_anything_is_redacted_the_page_says_what_would_go(browser, alice,
     page = browser.post(to("message_redact", asked.id), {"words": "zanzibar", "everywhere": "1", **ticked})
 
     assert page.status_code == 200
-    assert f"1 message of this chat {of_the_memory} 1 run record is deleted" in words_of(page)
+    assert (
+        f"1 message of this chat {of_the_memory} 1 run record (the steps behind a reply) is deleted"
+        in words_of(page)
+    )
     assert "Redact for good Cancel" in words_of(page)
     assert Message.objects.get(id=asked.id).text == "I live in zanzibar."
     assert live(alice) == ["Lives in zanzibar"]
     assert Run.objects.count() == 1
+
+
+def test_a_record_that_is_still_written_is_not_said_to_go(browser, alice, asked):
+    Working(alice, "zanzibar").step(observation="zanzibar")
+
+    page = browser.post(to("message_redact", asked.id), {"words": "zanzibar"})
+
+    assert "1 message of this chat Redact for good" in words_of(page)
 
 
 def test_what_was_asked_for_is_what_is_confirmed(browser, asked):
@@ -223,6 +234,15 @@ def test_many_rows_go_only_after_a_typed_word(browser, alice, eleven):
     assert (mistyped.status_code, left) == (422, (11, 11))
     assert "Type the word “delete” to go on." in words_of(mistyped)
     assert (seen(eleven[0]), live(alice)) == ([], [])
+
+
+def test_the_page_promises_no_undo_where_there_is_none(browser, eleven, configure):
+    configure(STRATA_UNDO_MINUTES="0")
+
+    page = browser.post(to("turn_delete", eleven[0].id), {"following": "1", "forget": str(eleven[0].id)})
+
+    assert "This cannot be undone." in words_of(page)
+    assert "0 minutes" not in words_of(page)
 
 
 def test_a_word_typed_for_some_deletes_no_others(browser, alice, eleven):

@@ -11,7 +11,7 @@ from django.utils import timezone
 from memoryapp.accounts.models import User
 from memoryapp.activity.models import Entry
 from memoryapp.inspector import overview_views, storage, undoing
-from memoryapp.longterm import operations, queries, tallies
+from memoryapp.longterm import kind_changes, operations, queries, tallies
 from memoryapp.longterm.models import Memory
 from memoryapp.policies.trust import Origin
 from tests.inspector.reading import words_of
@@ -157,6 +157,21 @@ def test_what_expired_before_the_last_visit_is_no_news(browser, alice, since):
     Memory.objects.filter(id=memory.id).update(expires_at=since - timedelta(minutes=5))
 
     assert news(browser).is_nothing
+
+
+def test_what_a_shorter_lifetime_hid_since_has_expired_since(browser, alice, since):
+    old = remember(alice, "The exam is over", said_at=NOW - 40 * DAY).memory
+    over = remember(alice, "The parcel comes", said_at=NOW - 40 * DAY).memory
+    Memory.objects.filter(id=over.id).update(expires_at=NOW - 2 * DAY)
+    before_it = news(browser)
+
+    values = {"ttl_days": 30, "rationale": "A month is enough."}
+    kind_changes.change("event", values, changed_by=None, now=timezone.now())
+    after = news(browser)
+
+    assert (before_it.expired_count, after.expired_count) == (0, 1)
+    assert said_of(after.expired) == [old.statement]
+    assert after.expired[0].is_hidden
 
 
 def test_what_the_sweep_deleted_since_is_counted(browser, alice, since):

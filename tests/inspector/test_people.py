@@ -142,6 +142,44 @@ def test_what_cannot_be_a_person_is_said_beside_its_field(staff, alice, written,
     assert not SignInLink.objects.exists()
 
 
+@pytest.mark.parametrize("name", ["аlice", "ａｌｉｃｅ", "ALICE", "Αlice", "al\u0456ce"])
+def test_who_would_be_taken_for_somebody_else_is_not_added(staff, alice, name):
+    response = staff.post(ADD, {"username": name})
+
+    assert response.status_code == 422
+    assert list(response.context["form"].errors) == ["username"]
+    assert User.objects.count() == 2
+
+
+def test_why_a_name_that_looks_like_another_is_refused_is_said(staff, alice):
+    page = words_of(staff.post(ADD, {"username": "аlice"}))
+
+    assert "This name looks like “alice”, who is here already. Choose another." in page
+
+
+def test_adding_a_person_stands_in_the_log_of_the_admin_by_name_while_they_are_there(staff, carol, browser):
+    staff.post(ADD, {"username": "dave"})
+    dave = User.objects.get(username="dave")
+
+    here = words_of(staff.get(reverse("inspector:activity")))
+    page = staff.get(reverse("inspector:activity")).content.decode()
+    others = words_of(browser.get(reverse("inspector:activity")))
+    dave.delete()
+    gone = words_of(staff.get(reverse("inspector:activity")))
+
+    assert "You Added dave of this entry Account" in here
+    assert reverse("policies:person", args=[dave.pk or Entry.objects.get().subject_id]) in page
+    assert "Added dave" not in others
+    assert "Added a person who is gone" in gone
+    assert "dave" not in gone
+
+
+def test_who_is_not_added_is_not_in_the_log(staff, alice):
+    staff.post(ADD, {"username": "alice"})
+
+    assert not Entry.objects.exists()
+
+
 def test_of_two_admins_who_add_the_same_person_one_is_told(alice):
     with pytest.raises(InvalidInputError, match="There is an account of this name"):
         accounts.add_person(username="alice")

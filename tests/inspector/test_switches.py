@@ -38,6 +38,12 @@ def test_each_is_paused_and_resumed_and_that_is_noted(browser, alice, name, fiel
     assert switched() == [f"{what}: off", f"{what}: on"]
 
 
+def test_what_was_switched_is_told_below_the_tabs_of_a_page_that_has_some(browser):
+    page = browser.post(SWITCHES, {"use": "off", "next": "/memory/facts/"}, follow=True).content.decode()
+
+    assert page.index('class="tabs"') < page.index("notice--success")
+
+
 def test_switching_to_what_it_is_already_is_not_noted(browser):
     browser.post(SWITCHES, {"use": "on"})
 

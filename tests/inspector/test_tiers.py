@@ -97,6 +97,16 @@ def test_several_are_set_at_once_with_a_reason_and_can_be_undone(staff, carol):
     assert not Setting.objects.exists()
 
 
+def test_that_a_value_is_back_by_an_undo_is_said_in_the_readers_language(staff, carol):
+    staff.post(TIERS, form_of(run_max_steps="5"))
+    staff.post(TIERS, form_of(run_max_steps="7"))
+    newest = SettingChange.objects.order_by("-id")[0]
+    staff.post(UNDO, {"change": str(newest.id)})
+
+    assert "Undone: A trial." in words_of(staff.get(TIERS))
+    assert Setting.objects.get().reason == "A trial."
+
+
 def test_the_page_leads_to_each_of_its_sections(staff):
     html = staff.get(TIERS).content.decode()
 

@@ -1,6 +1,8 @@
 """What is being forgotten is in no answer of any room, comes back to all of them, and is in no table once gone."""
 
+import io
 import json
+import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -184,8 +186,17 @@ def pages(it: Known) -> set[str]:
     return {
         address.replace(str(it.memory.id), "<id>").replace(str(it.former.id), "<former>")
         for address in walked
-        if shows(browser.get(address).content.decode(), address)
+        if shows(text_of(browser.get(address)), address)
     }
+
+
+def text_of(response) -> str:
+    """Of an archive, all of its files."""
+    content = response.getvalue()
+    if not zipfile.is_zipfile(io.BytesIO(content)):
+        return content.decode()
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        return "".join(archive.read(name).decode() for name in archive.namelist())
 
 
 def shows(content: str, address: str) -> bool:

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from memoryapp.activity.models import Entry
 from memoryapp.errors import InvalidInputError, NotFoundError, StaleVersionError
-from memoryapp.longterm import forgettings, kinds, lifetimes, queries
+from memoryapp.longterm import forgettings, kinds, lifetimes, queries, refusals
 from memoryapp.longterm import operations as longterm
 from memoryapp.longterm.lifetimes import GivenBack, LifetimesGoneError, Wish
 from memoryapp.longterm.models import Kind, Memory, MemoryVersion
@@ -45,6 +45,31 @@ class TestOneByOne:
         lifetimes.extend(alice.id, [memory.id], now=NOW - 25 * DAY)
 
         assert queries.get_memory(alice.id, memory.id).affirmed_at == NOW - 20 * DAY
+
+    def test_what_does_not_live_longer_by_it_is_not_extended_but_can_be_affirmed(self, alice):
+        full, kept, dated = (
+            ticket(alice, "order 1", days_ago=0),
+            ticket(alice, "order 2"),
+            ticket(alice, "order 3"),
+        )
+        lifetimes.keep(alice.id, [kept.id])
+        lifetimes.end_at(alice.id, [dated.id], at=TOMORROW)
+        ids = [full.id, kept.id, dated.id]
+        Entry.objects.all().delete()
+
+        assert lifetimes.extended_ends(alice.id, ids, now=NOW) == {}
+        assert lifetimes.extend(alice.id, ids, now=NOW) == 0
+        assert not Entry.objects.exists()
+        assert lifetimes.affirm(alice.id, ids, now=NOW) == 3
+        assert {what_it_is(memory)[1] for memory in (kept, dated)} == {NOW}
+
+    def test_where_extending_leads_is_known_before(self, alice):
+        memory = ticket(alice)
+        foreseen = lifetimes.extended_ends(alice.id, [memory.id], now=NOW)
+
+        lifetimes.extend(alice.id, [memory.id], now=NOW)
+
+        assert foreseen == {memory.id: fades_at(memory)}
 
     def test_kept_is_for_ever_until_it_follows_its_kind_again(self, alice):
         memory = ticket(alice)
@@ -177,6 +202,37 @@ class TestAnotherKindTakenBack:
         assert lifetimes.undo(alice.id, undo_id, now=timezone.now()) == GivenBack(1, left_alone=1)
 
         assert [what_it_is(memory)[0] for memory in (corrected, other)] == ["decision", "ticket"]
+
+    def test_one_kind_after_the_other_back_to_the_first(self, alice):
+        memory, first, second = ticket(alice), uuid4(), uuid4()
+        before = what_it_is(memory)
+        lifetimes.change_kind(alice.id, [memory.id], kind="event", now=NOW, undo_id=first)
+        lifetimes.change_kind(alice.id, [memory.id], kind="decision", now=NOW, undo_id=second)
+
+        lifetimes.undo(alice.id, second, now=timezone.now())
+        lifetimes.undo(alice.id, first, now=timezone.now())
+
+        assert what_it_is(memory) == before
+
+    def test_nothing_goes_back_into_a_kind_that_is_never_to_be_remembered_since(self, alice):
+        memory, undo_id = ticket(alice), uuid4()
+        lifetimes.change_kind(alice.id, [memory.id], kind="event", now=NOW, undo_id=undo_id)
+        refusals.refuse(alice.id, "ticket")
+
+        with pytest.raises(LifetimesGoneError, match="never to be remembered"):
+            lifetimes.undo(alice.id, undo_id, now=timezone.now())
+
+        assert what_it_is(memory)[0] == "event"
+
+    def test_a_lifetime_in_such_a_kind_is_given_back_for_what_was_of_it_all_the_time(self, alice):
+        memory, undo_id = ticket(alice), uuid4()
+        before = what_it_is(memory)
+        lifetimes.keep(alice.id, [memory.id], undo_id=undo_id)
+        refusals.refuse(alice.id, "ticket")
+
+        lifetimes.undo(alice.id, undo_id, now=timezone.now())
+
+        assert what_it_is(memory) == before
 
     def test_what_was_of_a_kind_that_is_deleted_stays_and_is_not_counted(self, alice):
         kinds.add(slug="rumour", label="Rumours", rationale="They pass.")
@@ -350,7 +406,7 @@ def test_bob_changes_nothing_of_alice(alice, bob, name):
 def test_a_thousand_take_as_many_statements_as_three_and_one_entry(alice, django_assert_num_queries):
     few = [remember(alice, f"Fact {number} of few").memory.id for number in range(3)]
     many = [memory.id for memory in many_of(alice, 1_000)]
-    Memory.objects.update(is_kept=True)
+    Memory.objects.update(is_kept=True, affirmed_at=NOW - 9 * DAY)
     Entry.objects.all().delete()
 
     taken = []

@@ -195,7 +195,11 @@ def _would_go(request: HttpRequest, found: Message, foreseen: Foreseen) -> list[
         lines.append(made.format(n=count_text(foreseen.summaries)))
     records = records_foreseen(found.user_id, foreseen)
     if records:
-        gone = ngettext("{n} run record is deleted", "{n} run records are deleted", records)
+        gone = ngettext(
+            "{n} run record (the steps behind a reply) is deleted",
+            "{n} run records (the steps behind replies) are deleted",
+            records,
+        )
         lines.append(gone.format(n=count_text(records)))
     return lines
 

@@ -81,7 +81,10 @@ _WORDS: Final[Mapping[Action, _Words]] = {
     Action.EXTEND: _Words(
         gettext_lazy("Extend"),
         pgettext_lazy("a word to type", "extend"),
-        gettext_lazy("Each lives its whole lifetime again, from today. What is kept for ever stays so."),
+        gettext_lazy(
+            "Each lives its whole lifetime again, from today. What is kept for ever or has a date of its own stays "
+            "as it is."
+        ),
         lambda count: ngettext("Extend {n} fact", "Extend {n} facts", count),
         lambda count: ngettext("Extended: {n} fact from today.", "Extended: {n} facts from today.", count),
         gettext_lazy("Extend 0"),
@@ -154,9 +157,29 @@ def do(
     undo_id, over_before = uuid7(), _expired_count(user_id, picked.ids)
     changed = _changed(user_id, action, picked, kind=kind, now=now, undo_id=undo_id)
     text = action.done(changed)
-    if action == Action.FOLLOW:
+    if action == Action.EXTEND:
+        text = _extended(user_id, picked.ids, changed)
+    elif action == Action.FOLLOW:
         text = f"{text} {_over(_expired_count(user_id, picked.ids) - over_before, changed)}".strip()
     undoing.offer_lifetimes(request, user_id, undo_id, text=text)
+
+
+def _extended(user_id: UUID, ids: Sequence[UUID], changed: int) -> str:
+    """How many live longer now, and what of the others."""
+    left = lifetimes.left_as_they_were(user_id, ids, extended=changed)
+    others = (
+        (left.for_ever, ngettext("{n} is kept for ever.", "{n} are kept for ever.", left.for_ever)),
+        (left.dated, ngettext("{n} keeps its own date.", "{n} keep their own dates.", left.dated)),
+        (
+            left.full,
+            ngettext(
+                "{n} has its full lifetime already.", "{n} have their full lifetime already.", left.full
+            ),
+        ),
+        (left.unused, ngettext("{n} is not in use.", "{n} are not in use.", left.unused)),
+    )
+    said = [text.format(n=count_text(count)) for count, text in others if count]
+    return " ".join([Action.EXTEND.done(changed) if changed else gettext("Nothing was extended."), *said])
 
 
 def _expired_count(user_id: UUID, ids: Sequence[UUID]) -> int:

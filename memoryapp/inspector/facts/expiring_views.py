@@ -19,7 +19,7 @@ from memoryapp.inspector.facts.bulk import Action, Picked
 from memoryapp.inspector.posted import incomplete, next_page, uuid_or_none
 from memoryapp.inspector.typed_word import TYPED_ABOVE
 from memoryapp.inspector.views import SOON_DAYS, next_url, render_page
-from memoryapp.longterm import queries, tallies
+from memoryapp.longterm import lifetimes, queries, tallies
 
 PAGE: Final = TYPED_ABOVE  # so that whatever is picked of a page needs no typed word
 PERIODS: Final = (SOON_DAYS, 30, 90)
@@ -36,10 +36,11 @@ def expiring(request: HttpRequest) -> HttpResponse:
     page, cursor = rest.page(rows, order=("fades_at", "id"), cursor=request.GET.get("after", ""), limit=PAGE)
     over = tallies.expired(user_id)
     count = tallies.expiring_count(user_id, now=now, days=days)
+    extended = lifetimes.extended_ends(user_id, [memory.id for memory in page], now=now)
     context: dict[str, Any] = {
         "days": days,
         "periods": PERIODS,
-        "groups": show.by_day(page, now=now),
+        "groups": show.by_day(page, extended=extended, now=now),
         "count": count,
         "over": [show.expired_row(memory) for memory in over[:OVER_SHOWN]],
         "over_count": over.count(),

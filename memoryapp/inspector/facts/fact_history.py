@@ -108,6 +108,15 @@ def _by_hand(versions: Sequence[MemoryVersion], said: Iterable[Feedback]) -> lis
     return steps
 
 
+def corrected_at(versions: Sequence[MemoryVersion]) -> datetime | None:
+    """Since when it is in the words that its person gave it; None while it is in its first. ``versions``: newest
+    first."""
+    for newer, older in pairwise(versions):
+        if newer.statement != older.statement:
+            return newer.recorded_at if newer.changed_by == MemoryVersion.Author.USER else None
+    return None
+
+
 def version_rows(versions: Sequence[MemoryVersion], memory: Memory) -> list[VersionRow]:
     """Newest first, as they come; each compared with the one below it."""
     olders: list[MemoryVersion | None] = [*versions[1:], None]

@@ -51,8 +51,8 @@ def facts(request: HttpRequest) -> HttpResponse:
     user_id = subject(request)
     kinds = list(queries.statement_kinds())
     filters, notes = _known(FactFilters.of(request.GET.dict()), request.GET, kinds)
-    rows = fact_filters.rows(user_id, filters, now=timezone.now())
-    context = {
+    found = fact_filters.found(user_id, filters, now=timezone.now())
+    context: dict[str, object] = {
         "notes": notes,
         "filters": filters,
         "choices": fact_filters,
@@ -60,10 +60,18 @@ def facts(request: HttpRequest) -> HttpResponse:
         "kinds": kinds,
         "here": request.get_full_path(),
         "clear_url": FactFilters(sort=filters.sort, group=filters.group).url,
+        "search_all_url": FactFilters(q=filters.q).url,
         "list_url": filters.without("group").url,
         "group_url": filters.query(group="kind"),
     }
-    context |= _by_kind(user_id, rows, filters) if filters.group else _page(request, rows, filters)
+    context |= (
+        _by_kind(user_id, found.rows, filters) if filters.group else _page(request, found.rows, filters)
+    )
+    if not context.get("next_url"):
+        less_sure = queries.with_uses(found.less_sure).defer("embedding", "terms")
+        context["less_sure"] = [
+            show.memory_row(memory) for memory in less_sure[: fact_filters.LESS_SURE_SHOWN]
+        ]
     return render_page(request, "facts", context)
 
 
@@ -88,9 +96,8 @@ def _known(filters: FactFilters, values: QueryDict, kinds: Sequence[Kind]) -> tu
 
 
 def _page(request: HttpRequest, rows: MemoryQuerySet, filters: FactFilters) -> dict[str, object]:
-    order = fact_filters.ORDERS[filters.sort]
     shown = queries.with_uses(rows).defer("embedding", "terms")
-    page, next_cursor = rest.page(shown, order=order, cursor=request.GET.get("after", ""), limit=PAGE)
+    page, next_cursor = rest.page(shown, order=filters.order, cursor=request.GET.get("after", ""), limit=PAGE)
     total = rows.count()
     asks = filters.status in fact_filters.WAITING_STATES
     return {
@@ -107,8 +114,7 @@ def _page(request: HttpRequest, rows: MemoryQuerySet, filters: FactFilters) -> d
 def _by_kind(user_id: UUID, rows: MemoryQuerySet, filters: FactFilters) -> dict[str, object]:
     counts = queries.counts_by_kind(user_id, rows)
     order = [
-        F(name.removeprefix("-")).desc() if name.startswith("-") else F(name).asc()
-        for name in _order(filters)
+        F(name.removeprefix("-")).desc() if name.startswith("-") else F(name).asc() for name in filters.order
     ]
     number = Window(RowNumber(), partition_by=[F("kind_id")], order_by=order)
     first = queries.with_uses(rows).defer("embedding", "terms").annotate(number=number)
@@ -128,10 +134,6 @@ def _by_kind(user_id: UUID, rows: MemoryQuerySet, filters: FactFilters) -> dict[
         if count
     ]
     return {"sections": sections, "total": sum(section.count for section in sections)}
-
-
-def _order(filters: FactFilters) -> tuple[str, str]:
-    return fact_filters.ORDERS[filters.sort]
 
 
 def _fits(action: Action, filters: FactFilters) -> bool:

@@ -13,12 +13,13 @@ from memoryapp.activity.models import Verb
 from memoryapp.context import queries as context
 from memoryapp.context.models import Use
 from memoryapp.inspector.activity_presentation import who
-from memoryapp.inspector.facts.fact_history import Reason, VersionRow, reasons, version_rows
+from memoryapp.inspector.facts.fact_history import Reason, VersionRow, corrected_at, reasons, version_rows
 from memoryapp.inspector.presentation import (
     MemoryRow,
     WaitingCard,
     fact_url,
     flag_reason,
+    is_written_here,
     memory_row,
     message_url,
     source_url,
@@ -28,7 +29,7 @@ from memoryapp.inspector.presentation import (
 from memoryapp.longterm import queries as longterm
 from memoryapp.longterm.feedback import is_set_aside
 from memoryapp.longterm.models import Memory, MemorySource
-from memoryapp.longterm.presentation import LAST_YEAR, last_moment, left_text, origin_text
+from memoryapp.longterm.presentation import LAST_YEAR, last_day, last_moment, left_text, origin_text
 
 LISTED: Final = 20  # of each list on the page, the newest
 
@@ -90,22 +91,28 @@ class ReadingRow:
 @dataclass(frozen=True, slots=True)
 class Lifetime:
     """``rule``: what decides it at present: "kind", "kept" or "date". ``ends_at``: its last moment, for reading;
-    ``left``: how long until then, in words, of what is in use."""
+    ``left``: how long until then, in words, of what is in use. ``extends_to``: its last day if it were extended now,
+    None where that moves nothing."""
 
     rule: str
     ends_at: datetime | None
     left: str
     kind_days: int | None
+    extends_to: date | None
+    can_be_kept: bool
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryPage:
-    """A ``MemoryRow`` with everything its own page adds."""
+    """A ``MemoryRow`` with everything its own page adds. ``corrected_at``: since when it is in its person's words, None
+    while it is as first said; ``is_written_here``: it began on these pages."""
 
     row: MemoryRow
     kind_rationale: str
     key: str
     channel: str
+    is_written_here: bool
+    corrected_at: datetime | None
     source_url: str
     source_text: str
     quote_parts: tuple[str, str, str] | None
@@ -132,12 +139,12 @@ class MemoryPage:
         return getattr(self.row, name)
 
 
-def memory_page(memory: Memory, *, is_own: bool) -> MemoryPage:
-    """``is_own``: its person looks at it, and no admin."""
+def memory_page(memory: Memory, *, extended_at: datetime | None, is_own: bool) -> MemoryPage:
+    """``extended_at``: its end if it were extended now, None where that moves nothing. ``is_own``: its person looks at
+    it, and no admin."""
     source = source_url(memory)
-    message = (
-        memory.source_message if source else None
-    )  # of a chat that was deleted, nothing around the quote
+    # Of a chat that was deleted, nothing that stands around the quote.
+    message = memory.source_message if source else None
     replaced_by = memory.superseded_by
     versions = list(longterm.versions(memory))
     uses = context.uses_of(memory.user_id, memory.id)
@@ -148,12 +155,14 @@ def memory_page(memory: Memory, *, is_own: bool) -> MemoryPage:
         kind_rationale=gettext(memory.kind.rationale),
         key=memory.key,
         channel=memory.get_channel_display(),
+        is_written_here=is_written_here(memory),
+        corrected_at=corrected_at(versions),
         source_url=source,
         source_text=message.text if message else "",
         quote_parts=_around(memory.quote, message.text) if message else None,
         flag_reason=flag_reason(memory),
         happened_at=memory.happened_at,
-        lifetime=_lifetime(memory),
+        lifetime=_lifetime(memory, extended_at),
         reasons=reasons(memory, versions),
         versions=rows,
         previous=rows[1] if len(rows) > 1 and memory.status != Memory.Status.SUPERSEDED else None,
@@ -177,7 +186,7 @@ def _around(quote: str, text: str) -> tuple[str, str, str] | None:
     return (before, found, after) if found and (before or after) else None
 
 
-def _lifetime(memory: Memory) -> Lifetime:
+def _lifetime(memory: Memory, extended_at: datetime | None) -> Lifetime:
     fades_at: datetime | None = getattr(memory, "fades_at", None)
     ends = fades_at if fades_at and fades_at.year <= LAST_YEAR else None
     now = timezone.now()
@@ -188,6 +197,8 @@ def _lifetime(memory: Memory) -> Lifetime:
         ends_at=last_moment(ends) if ends else None,
         left=left_text(ends, now=now) if ends and lives else "",
         kind_days=memory.kind.ttl_days,
+        extends_to=last_day(extended_at) if lives and extended_at else None,
+        can_be_kept=lives,
     )
 
 

@@ -28,7 +28,7 @@ from memoryapp.inspector.views import render_page
 from memoryapp.longterm import forgettings, lifetimes, operations, queries
 from memoryapp.longterm.feedback import give_feedback
 from memoryapp.longterm.models import Memory
-from memoryapp.longterm.presentation import BROUGHT_BACK, expires_text, last_day
+from memoryapp.longterm.presentation import BROUGHT_BACK, expires_text
 from memoryapp.policies.feedback import Verdict
 from memoryapp.tuning.queries import conf
 
@@ -42,6 +42,7 @@ class Span(StrEnum):
     """What a person can do to how long a fact lives."""
 
     EXTEND = "extend"
+    AFFIRM = "affirm"
     KEEP = "keep"
     FOLLOW = "follow"
     ON_DATE = "on_date"
@@ -49,6 +50,7 @@ class Span(StrEnum):
 
 
 SAID = {
+    Span.AFFIRM: gettext_lazy("Noted: it is still true."),
     Span.KEEP: gettext_lazy("Kept for ever, until you say otherwise."),
     Span.FOLLOW: gettext_lazy("It lives as long as its kind says."),
     Span.ON_DATE: gettext_lazy("It expires at the end of that day."),
@@ -70,6 +72,10 @@ class Draft:
     def is_emptied(self) -> bool:
         return not self.statement.strip()
 
+    def changes_more(self, memory: Memory) -> bool:
+        """Its key or how sure it is, which the form shows only when it is asked to."""
+        return self.key != memory.key or self.sure not in {"", str(round(memory.confidence * 100))}
+
 
 @login_required
 @require_GET
@@ -77,7 +83,7 @@ def fact(request: PageRequest, memory_id: UUID) -> HttpResponse:
     try:
         memory = queries.get_memory(subject(request), memory_id)
     except NotFoundError:
-        return _no_fact(request)
+        return _no_fact(request, memory_id)
     if request.htmx and not request.htmx.boosted:
         context = _context(request, memory, is_editing="edit" in request.GET)
         return render(request, "inspector/_fact_head.html", context)
@@ -216,13 +222,8 @@ def fact_lifetime(request: HttpRequest, memory_id: UUID) -> HttpResponse:
         changed = _live(user_id, memory_id, span, day=request.POST.get("day", ""), undo_id=undo_id)
     except (StaleVersionError, InvalidInputError) as error:
         return _refused(request, memory_id, error)
-    lives = queries.get_memory(user_id, memory_id)
-    if span == Span.EXTEND and _is_full(memory, lives):
-        ends = expires_text(_fades_at(lives), now=timezone.now())
-        undoing.tell(request, gettext("It already has its full lifetime: {expires}.").format(expires=ends))
-    else:
-        said = _lives(lives, span, changed=changed, now=timezone.now())
-        undoing.offer_lifetimes(request, user_id, undo_id, text=said)
+    said = _lives(queries.get_memory(user_id, memory_id), span, changed=changed, now=timezone.now())
+    undoing.offer_lifetimes(request, user_id, undo_id, text=said)
     return HttpResponseRedirect(next_page(request.POST) or fact_url(memory))
 
 
@@ -242,6 +243,8 @@ def _live(user_id: UUID, memory_id: UUID, span: Span, *, day: str, undo_id: UUID
     match span:
         case Span.EXTEND:
             return lifetimes.extend(user_id, ids, now=now, undo_id=undo_id)
+        case Span.AFFIRM:
+            return lifetimes.affirm(user_id, ids, now=now, undo_id=undo_id)
         case Span.KEEP:
             return lifetimes.keep(user_id, ids, undo_id=undo_id)
         case Span.FOLLOW:
@@ -257,20 +260,12 @@ def _fades_at(memory: Memory) -> datetime | None:
     return fades_at
 
 
-def _is_full(before: Memory, extended: Memory) -> bool:
-    """Whether its kind's lifetime had begun today: it ends as it did."""
-    ended, ends = _fades_at(before), _fades_at(extended)
-    if extended.expires_at or ended is None or ends is None or ends <= timezone.now():
-        return False
-    return last_day(ended) == last_day(ends)
-
-
 def _lives(memory: Memory, span: Span, *, changed: int, now: datetime) -> str:
     """What is true of its lifetime after that."""
     fades_at = _fades_at(memory)
     is_over = fades_at is not None and fades_at <= now
     if span == Span.EXTEND:
-        return _extended(memory, now=now)
+        return _extended(memory, changed=changed, now=now)
     if not changed:
         if is_over:
             return gettext("It has expired: bring it back first.")
@@ -280,17 +275,18 @@ def _lives(memory: Memory, span: Span, *, changed: int, now: datetime) -> str:
     return str(SAID[span])
 
 
-def _extended(memory: Memory, *, now: datetime) -> str:
+def _extended(memory: Memory, *, changed: int, now: datetime) -> str:
     fades_at = _fades_at(memory)
     if fades_at is None:
         return gettext("It is kept for ever: there is nothing to extend.")
     if fades_at <= now:
         return gettext("It has expired: bring it back instead.")
-    text = (
-        gettext("Its own date stays: it {expires}.")
-        if memory.expires_at
-        else gettext("Extended: {expires} now.")
-    )
+    if memory.expires_at:
+        text = gettext("Its own date stays: it {expires}.")
+    elif changed:
+        text = gettext("Extended: {expires} now.")
+    else:
+        text = gettext("It already has its full lifetime: {expires}.")
     return text.format(expires=expires_text(fades_at, now=now))
 
 
@@ -351,21 +347,31 @@ def _context(
     draft: Draft | None = None,
     is_editing: bool = False,
 ) -> dict[str, object]:
+    ends = lifetimes.extended_ends(memory.user_id, [memory.id], now=timezone.now())
+    is_own = memory.user_id == caller_id(request)
     return {
-        "memory": show.memory_page(memory, is_own=memory.user_id == caller_id(request)),
+        "memory": show.memory_page(memory, extended_at=ends.get(memory.id), is_own=is_own),
         "kinds": list(queries.statement_kinds()),
         "form_error": problem,
         "draft": draft,
         "is_editing": is_editing,
+        "is_more_open": draft is not None and (draft.is_stale or draft.changes_more(memory)),
         "today": timezone.localdate(),
         "undo_minutes": conf().undo_minutes,
+        "way_back": undoing.of_memory(request, memory, now=timezone.now()),
     }
 
 
-def _no_fact(request: HttpRequest) -> HttpResponse:
+def _no_fact(request: HttpRequest, memory_id: UUID) -> HttpResponse:
     context = {
         "message": gettext("There is no such memory. It may have been forgotten, or have expired."),
         "action_url": reverse("inspector:facts"),
         "action_label": gettext("All facts"),
     }
+    if forgettings.hiding(subject(request), [memory_id]).exists():
+        context = {
+            "message": gettext("This memory is forgotten. That can still be undone."),
+            "action_url": reverse("inspector:activity"),
+            "action_label": gettext("See what can be undone"),
+        }
     return render(request, "errors/404.html", context, status=404)

@@ -1,4 +1,4 @@
-"""What the assistant learned from earlier tasks: to read, to judge and to forget."""
+"""What the assistant learned from earlier tasks: to read, to judge, to extend and to forget."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -22,6 +22,7 @@ from memoryapp.inspector.runs import experience_presentation as show
 from memoryapp.inspector.views import PAGE, next_url, render_page
 from memoryapp.longterm import experience_queries, experiences, forgettings
 from memoryapp.longterm.models import Experience
+from memoryapp.longterm.presentation import last_day
 
 USES: Final = 20  # of the newest replies that were given it
 FORGOTTEN: Final = gettext_lazy(
@@ -103,6 +104,17 @@ def feedback(request: HttpRequest, experience_id: UUID) -> HttpResponse:
 
 @login_required
 @require_POST
+def extend(request: HttpRequest, experience_id: UUID) -> HttpResponse:
+    user_id, now = subject(request), timezone.now()
+    is_extended = experiences.extend(user_id, experience_id, now=now)
+    ends = show.experience_row(experience_queries.get(user_id, experience_id)).expires_text
+    text = gettext("Extended: {expires} now.") if is_extended else gettext("Nothing was extended: {expires}.")
+    messages.success(request, text.format(expires=ends))
+    return redirect("inspector:experience", experience_id)
+
+
+@login_required
+@require_POST
 def forget(request: HttpRequest, experience_id: UUID) -> HttpResponse:
     act = forgettings.forget_experiences(subject(request), [experience_id], now=timezone.now())
     undoing.offer_forgetting(request, act, text=str(FORGOTTEN))
@@ -123,9 +135,11 @@ def _page(
     request: HttpRequest, found: Experience, *, form: show.LessonForm | None = None, status: int = 200
 ) -> HttpResponse:
     uses = contexts.uses_of_experience(found.user_id, found.id)[:USES]
+    extended_at = experience_queries.extended_end(found.user_id, found.id, now=timezone.now())
     context = {
         "experience": show.experience_page(found),
         "form": form,
+        "extends_to": last_day(extended_at) if extended_at else None,
         "uses": [show.use_row(use) for use in uses],
     }
     return render_page(request, "experience", context, status=status)

@@ -1,12 +1,13 @@
 """Experiences: what finished runs taught."""
 
+from datetime import datetime
 from typing import ClassVar
 from uuid import UUID
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import F, Q, Value
 from django.db.models.functions import Now
 from pgvector.django import VectorField
 from uuid6 import uuid7
@@ -26,6 +27,11 @@ class ExperienceQuerySet(models.QuerySet["Experience"]):
     def with_expiry(self) -> "ExperienceQuerySet":
         """Adds ``fades_at``; an experience follows its kind, nobody keeps one or gives it a date."""
         return self.annotate(fades_at=fades_at(NEVER, NOT_KEPT))
+
+    def extendable(self, *, now: datetime) -> "ExperienceQuerySet":
+        """What would expire on a later day if it were affirmed now; ``extended_at``: when then."""
+        extended_at = fades_at(NEVER, NOT_KEPT, affirmed_at=Value(now, models.DateTimeField()))
+        return self.with_expiry().annotate(extended_at=extended_at).filter(extended_at__gt=F("fades_at"))
 
     def unfaded(self) -> "ExperienceQuerySet":
         return self.with_expiry().filter(Q(fades_at=None) | Q(fades_at__gt=Now()))

@@ -23,10 +23,12 @@ def fades_at(
     expires_at: models.Expression | F,
     is_kept: models.Expression | F,
     ttl_days: models.Expression | F | None = None,
+    *,
+    affirmed_at: models.Expression | F | None = None,
 ) -> models.Func:
     """Of a row with ``affirmed_at``, a kind and a user."""
     return models.Func(
-        F("affirmed_at"),
+        affirmed_at or F("affirmed_at"),
         ttl_days or F("kind__ttl_days"),
         expires_at,
         is_kept,

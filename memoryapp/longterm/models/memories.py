@@ -1,11 +1,12 @@
 """Memories: what is known of a person, in what words before, from where, and what they said of it."""
 
+from datetime import datetime
 from typing import ClassVar
 from uuid import UUID
 
 from django.conf import settings
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import F, Q, Value
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy
 from pgvector.django import HalfVectorField
@@ -26,6 +27,11 @@ class MemoryQuerySet(models.QuerySet["Memory"]):
     def with_expiry(self) -> "MemoryQuerySet":
         """Adds ``fades_at``: the moment after which the row is never read (None: kept for ever)."""
         return self.annotate(fades_at=fades_at(F("expires_at"), F("is_kept")))
+
+    def extendable(self, *, now: datetime) -> "MemoryQuerySet":
+        """What would expire on a later day if it were affirmed now; ``extended_at``: when then."""
+        extended_at = fades_at(F("expires_at"), F("is_kept"), affirmed_at=Value(now, models.DateTimeField()))
+        return self.with_expiry().annotate(extended_at=extended_at).filter(extended_at__gt=F("fades_at"))
 
     def live(self) -> "MemoryQuerySet":
         """What may be recalled: active and not faded, by the database's clock, whether or not a sweep ran."""
@@ -63,6 +69,8 @@ class Memory(models.Model):
     digest = models.CharField(max_length=64)
     quote = models.TextField(blank=True)
     channel = models.CharField(max_length=10, choices=Channel)
+    # Which program said it, by its token's name; empty for people and the assistant.
+    program = models.CharField(max_length=150, blank=True)
     source_message = models.ForeignKey(
         "transcript.Message", on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
     )

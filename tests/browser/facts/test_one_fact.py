@@ -66,7 +66,7 @@ def test_how_long_it_lives_is_said_changed_and_taken_back(page: Page, program: P
     expect(lifetime).to_contain_text("30 days from when it was last said")
     expect(lifetime).to_contain_text("an old number does more harm than good")
 
-    lifetime.get_by_role("button", name="Keep for ever").click()
+    page.get_by_role("button", name="Keep for ever").click()
 
     expect(notice(page)).to_contain_text("Kept for ever")
     expect(lifetime).to_contain_text("You keep it for ever")
@@ -77,7 +77,29 @@ def test_how_long_it_lives_is_said_changed_and_taken_back(page: Page, program: P
     expect(lifetime).to_contain_text("You gave it a date of its own.")
     expect(lifetime).to_contain_text("2090")
     lifetime.get_by_role("button", name="its kind").click()
-    expect(lifetime.get_by_role("button", name="Extend")).to_be_visible()
+    expect(page.get_by_role("button", name="Keep for ever")).to_be_visible()
+    expect(page.get_by_role("button", name="Extend")).to_have_count(0)
+
+
+def test_on_a_phone_the_main_verbs_are_on_the_first_screen_and_what_is_wrong_is_corrected(
+    page: Page, program: Program, mark: str
+):
+    page.set_viewport_size({"width": 390, "height": 844})
+    open_fact(page, program.remember(f"My tent is at {mark}", kind="ticket"))
+    for verb in ("Keep for ever", "Forget"):
+        expect(page.get_by_role("button", name=verb, exact=True)).to_be_in_viewport()
+    expect(page.get_by_role("link", name="Edit", exact=True)).to_be_in_viewport()
+
+    wrong = page.locator(".fact-wrong")
+    wrong.locator("summary").click()
+    box = wrong.locator(".menu__panel").bounding_box()
+    assert box
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 390
+    wrong.get_by_role("link", name="Correct it").click()
+
+    expect(page.get_by_label("Statement")).to_have_value(f"My tent is at {mark}")
+    expect(page.get_by_label("Key", exact=True)).to_be_hidden()
 
 
 def test_its_quote_leads_to_the_message_and_its_uses_to_the_replies(page: Page, mark: str):
@@ -118,7 +140,7 @@ def test_a_fact_is_forgotten_at_once_and_undo_brings_it_back(page: Page, program
     fact_id = program.remember(f"My umbrella is at {mark}")
     open_fact(page, fact_id)
 
-    page.get_by_role("button", name="Forget this fact").click()
+    page.get_by_role("button", name="Forget", exact=True).click()
 
     expect(notice(page)).to_contain_text("Forgotten.")
     page.goto(f"/memory/facts/?q={mark}&status=all")

@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.stack]
 FACTS = "/memory/facts/"
 
 
-def test_without_scripts_a_fact_is_found_corrected_extended_forgotten_and_back(
+def test_without_scripts_a_fact_is_found_corrected_kept_forgotten_and_back(
     plain: Page, program: Program, mark: str
 ):
     program.remember(f"My boat {mark} has one sail", kind="decision")
@@ -27,9 +27,10 @@ def test_without_scripts_a_fact_is_found_corrected_extended_forgotten_and_back(
     plain.get_by_role("button", name="Save the correction").click()
     expect(notice(plain)).to_contain_text("Saved.")
     expect(plain.locator("h1")).to_have_text(f"My boat {mark} has two sails")
-    plain.get_by_role("button", name="Extend").click()
-    expect(notice(plain)).to_contain_text("It already has its full lifetime: expires")
-    plain.get_by_role("button", name="Forget this fact").click()
+    expect(plain.get_by_role("button", name="Extend")).to_have_count(0)
+    plain.get_by_role("button", name="Keep for ever").click()
+    expect(notice(plain)).to_contain_text("Kept for ever")
+    plain.get_by_role("button", name="Forget", exact=True).click()
     expect(notice(plain)).to_contain_text("Forgotten.")
     undo(plain)
 
@@ -80,7 +81,7 @@ def test_by_keyboard_alone_a_fact_is_found_corrected_forgotten_and_back(
     page.keyboard.type(f"My kayak {mark} is yellow")
     page.keyboard.press("Enter")
     expect(page.locator("h1")).to_have_text(f"My kayak {mark} is yellow")
-    tab_to(page, page.get_by_role("button", name="Forget this fact"))
+    tab_to(page, page.get_by_role("button", name="Forget", exact=True))
     page.keyboard.press("Space")
     expect(notice(page)).to_contain_text("Forgotten.")
     tab_to(page, notice(page).get_by_role("button", name="Undo"))
