@@ -258,6 +258,18 @@ class Conf(BaseSettings):
     # What has expired is out of every read at once; a day later is soon enough to miss it, then it is deleted.
     expired_hours: int = Field(24, ge=0, le=168)
 
+    # A file that is imported, unpacked or not: exports of other chats reach some hundred megabytes.
+    import_max_mb: int = Field(500, ge=1, le=4096)
+
+    # Forgetting, down to the bytes: what is deleted is in no file of this server so many hours later. 0: only when
+    # ``manage.py purge`` says so.
+    purge_hours: int = Field(24, ge=0, le=168)
+    backup_days: int = Field(30, ge=1, le=3650)  # a month answers most accidents, and is what people are told
+    # What the model's provider keeps, as its contract says; nobody but the operator can know.
+    provider_retention_days: int | None = Field(None, ge=0, le=3650)
+    # Where erasures are written down, for a restore to repeat them; ``manage.py up`` names one in its data directory.
+    erasures_file: str = ""
+
     # Tools. Off: a page that the model opens is a way out for what it knows and a way in for what strangers wrote.
     fetch_page: bool = False
     # Everything together, with redirects: a slower page is not worth the wait in a chat.

@@ -30,9 +30,8 @@ def unit(nodeid: str) -> str:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scheduling:
-    config.option.loadscopereorder = (
-        False  # by the number of tests: files with few slow ones would end the run
-    )
+    # By the number of tests it would order: files with few slow ones would end the run.
+    config.option.loadscopereorder = False
     return Scheduling(config, log)
 
 

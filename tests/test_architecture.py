@@ -14,11 +14,18 @@ from memoryapp.accounts.models import User
 ROOT = Path(__file__).parents[1]
 SOURCES = sorted(path for package in ("memoryapp", "chat") for path in (ROOT / package).rglob("*.py"))
 TIERS = ("scratchpad", "transcript", "longterm")
-OURS = ("accounts", "activity", "tooling", "tuning", *TIERS, "context", "lifecycle")
+OURS = (
+    *("accounts", "activity", "receipts", "tooling", "tuning", *TIERS, "context", "lifecycle"),
+    *("forgetting", "portability"),
+)
 MODELS = [model for label in OURS for model in apps.get_app_config(label).get_models()]
 
 # Not about one person: the person themselves, and what an admin sets for everyone.
 WITHOUT_USER = {"User", "Kind", "KindChange", "McpServer", "Setting", "SettingChange"}
+# Its person by id alone, whom it outlives: a restored backup is told by it what to forget again.
+WITHOUT_USER |= {"Receipt"}
+# Of the whole installation.
+WITHOUT_USER |= {"Purge"}
 # Unique without the user, each for a reason.
 UNIQUE_ALONE = {
     ("User", "username"): "it is the user",
@@ -67,6 +74,8 @@ WRITES |= {"feedback", "withdrawal", "kinds", "importing"}
 WRITES |= {"keys", "redaction", "deletions", "retention"}
 WRITES |= {"forgettings", "refusals", "lifetimes", "backdating"}
 WRITES |= {"switches"}
+# A restored backup forgets again what was forgotten after it was made.
+WRITES |= {"erasing"}
 WRITES |= {"unsettling", "quotes"}
 WRITES |= {"kind_changes", "changed_kinds"}
 # Of the scratchpad: what its person does to a pad, and to the records.
@@ -84,6 +93,7 @@ OWN_FILES = {
     "restoring",
     "history",
     "listing",
+    "undoable",
     "queries",
     "queue",
     "search",

@@ -26,7 +26,7 @@ def variable(name: str, field: FieldInfo) -> str:
 def shown(default: object) -> str:
     if isinstance(default, SecretStr):
         default = default.get_secret_value()
-    if default in ("", []):
+    if default in ("", [], None):
         return "empty"
     if isinstance(default, bool):
         return f"`{str(default).lower()}`"

@@ -13,6 +13,7 @@ from memoryapp.accounts.models import User
 from memoryapp.acting import Actor, acting_as
 from memoryapp.activity import operations as activity
 from memoryapp.context import exclusions, uses
+from memoryapp.forgetting.models import Purge
 from memoryapp.lifecycle.models import LifecycleRun
 from memoryapp.lifecycle.operations import logged
 from memoryapp.llm.base import Usage
@@ -22,6 +23,7 @@ from memoryapp.longterm.experiences import Lesson
 from memoryapp.longterm.models import Memory
 from memoryapp.longterm.operations import Candidate, Source
 from memoryapp.policies.trust import Origin
+from memoryapp.receipts import queries as receipts
 from memoryapp.scratchpad import operations as scratchpad
 from memoryapp.scratchpad.models import Approval, Checkpoint, Grant, PadEdit, Run, Step
 from memoryapp.scratchpad.operations import StepRecord
@@ -55,6 +57,7 @@ class World:
     user_id: UUID
     message_id: UUID
     forgetting_id: UUID
+    receipt_id: UUID
 
 
 def everything_of(user: User) -> World:
@@ -127,6 +130,7 @@ def everything_of(user: User) -> World:
     SettingChange.objects.create(
         before={"run_max_steps": None}, after={"run_max_steps": 20}, changed_at=now, reason="Long tasks."
     )
+    Purge.objects.create(started_at=now, finished_at=now, error="The table was in use.")
     uses.note_looked_up(turn, [memory.id])
     exclusions.exclude(turn, [memory.id])
     with acting_as(Actor.PROGRAM, "laptop"):
@@ -153,6 +157,7 @@ def everything_of(user: User) -> World:
         user.id,
         turn.messages.get(role=Message.Role.USER).id,
         forgetting.id,
+        receipts.receipts(user.id)[0].id,
     )
 
 

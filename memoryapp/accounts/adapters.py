@@ -8,7 +8,9 @@ from allauth.core.ratelimit import respond_429
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils.translation import gettext
 
+from memoryapp.accounts import queries
 from memoryapp.conf import get_conf
 
 
@@ -20,6 +22,15 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
     def get_password_change_redirect_url(self, request: HttpRequest) -> str:  # noqa: ARG002  # allauth's signature
         """Back to where it was asked for; allauth stays on the form, which looks as if nothing had happened."""
         return reverse("accounts:settings")
+
+    def clean_username(self, username: str, shallow: bool = False) -> str:  # noqa: FBT001, FBT002  # as above
+        """Nobody passes for somebody else: not in wide letters, nor by one of another alphabet."""
+        name: str = super().clean_username(username, shallow=shallow)
+        other = None if shallow else queries.taken_for(name)
+        if other:
+            said = gettext("This name looks like “{name}”, who is here already. Choose another.")
+            raise ValidationError(said.format(name=other))
+        return name
 
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
         """The status says it too: allauth alone would answer 200 with a sentence in the form."""

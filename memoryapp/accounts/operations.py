@@ -1,12 +1,15 @@
 """Writes of accounts: the first account, sign-in links, API tokens, preferences, switches and visits."""
 
 import secrets
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.conf import settings
-from django.db import IntegrityError, transaction
-from django.db.models import Case, F, Q, Value, When
+from django.contrib.auth import SESSION_KEY
+from django.contrib.sessions.models import Session
+from django.db import IntegrityError, connection, transaction
+from django.db.models import Case, F, Model, Q, Value, When
 from django.db.models.functions import Greatest
 from django.utils import timezone
 from django.utils.translation import gettext
@@ -25,6 +28,13 @@ class LinkInvalidError(NotFoundError):
     """The sign-in link was used, has expired, or never existed."""
 
     code = "sign_in_link_invalid"
+
+
+class LastAdminError(MemoryAppError):
+    """Without this account nobody could administer the installation."""
+
+    code = "last_admin"
+    http_status = 409
 
 
 class AlreadyHereError(MemoryAppError):
@@ -52,11 +62,14 @@ def ensure_first_account() -> User:
 
 
 def add_person(*, username: str, email: str = "") -> User:
-    """An account without a password: its person comes in by a sign-in link. Raises InvalidInputError."""
+    """Within the caller's transaction: an account without a password, whose person comes in by a sign-in link.
+
+    Raises InvalidInputError.
+    """
     user = User(username=username, email=email)
     user.set_unusable_password()
     try:
-        with transaction.atomic(durable=True):
+        with transaction.atomic():
             user.save()
     except IntegrityError as error:
         said = gettext("There is an account of this name or with this address already.")
@@ -195,6 +208,39 @@ def note_memory_visit(user_id: UUID, *, now: datetime) -> datetime | None:
         memory_visited_at=Greatest(F("memory_visited_at"), Value(now)),
     )
     return User.objects.values_list("memory_seen_until", flat=True).get(id=user_id)
+
+
+def erase_person(user_id: UUID) -> None:
+    """Delete an account with all that is about it: a restored backup holds one that was gone."""
+    User.objects.filter(id=user_id).delete()
+
+
+def delete_account_within(user_id: UUID) -> None:
+    """Within the caller's transaction: the person, with all that is theirs alone, and their key; signed out everywhere.
+
+    Raises ``LastAdminError``. Rows of other rooms must be gone before.
+    """
+    user = _locked(user_id)
+    if user.is_staff and not User.objects.filter(is_staff=True, is_active=True).exclude(id=user_id).exists():
+        raise LastAdminError(
+            gettext("You are the only admin here. Make somebody else an admin first, or this place has none.")
+        )
+    ids = [row.session_key for row in Session.objects.iterator() if _is_of(row, user_id)]
+    Session.objects.filter(session_key__in=ids).delete()
+    user.delete()
+
+
+def _is_of(session: Session, user_id: UUID) -> bool:
+    return session.get_decoded().get(SESSION_KEY) == str(user_id)
+
+
+def delete_rows(user_id: UUID, models: Iterable[type[Model]]) -> None:
+    """Within the caller's transaction: all rows of a person in these tables, without a look at what refers to them: the
+    database checks at the commit that nothing does any more."""
+    with connection.cursor() as cursor:
+        for model in models:
+            table = connection.ops.quote_name(model._meta.db_table)  # noqa: SLF001
+            cursor.execute(f"DELETE FROM {table} WHERE user_id = %s", [user_id])  # noqa: S608
 
 
 def advance_memory_epoch(user_id: UUID) -> None:

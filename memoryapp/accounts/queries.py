@@ -13,6 +13,7 @@ from django.utils.translation import gettext
 
 from memoryapp.accounts.models import ApiToken, User
 from memoryapp.errors import MemoryAppError, NotFoundError
+from memoryapp.policies import lookalikes
 
 
 class MemoryPausedError(MemoryAppError):
@@ -71,6 +72,13 @@ def is_awaited(person: User) -> bool:
 def has_address(email: str) -> bool:
     """Whether somebody signs in with this address, however it is written."""
     return User.objects.filter(email__iexact=email).exists()
+
+
+def taken_for(username: str) -> str | None:
+    """Whose name this one can be taken for; the same name counts."""
+    shapes = lookalikes.shapes(username)
+    names = User.objects.values_list("username", flat=True).iterator()
+    return next((name for name in names if shapes & lookalikes.shapes(name)), None)
 
 
 def people(*, text: str = "") -> QuerySet[User]:

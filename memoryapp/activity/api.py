@@ -17,8 +17,8 @@ router = Router(tags=["activity"])
 
 
 class EntryOut(Schema):
-    """``subject_id``: the memory, experience, conversation, turn or run it is about, which may be gone; null when it is
-    about several, ``rows`` of them. ``name``: of the program or the admin."""
+    """``subject_id``: the memory, experience, conversation, turn, run or person it is about, which may be gone; null
+    when it is about several, ``rows`` of them. ``name``: of the program or the admin."""
 
     id: UUID
     actor: str

@@ -53,7 +53,7 @@ class Entry(models.Model):
     actor_name = models.CharField(max_length=150, blank=True)
     verb = models.CharField(max_length=12, choices=Verb)
     tier = models.CharField(max_length=10, choices=Tier)
-    # The row: a memory, an experience, a conversation, a turn, a run; None when it is about several.
+    # The row: a memory, an experience, a conversation, a turn, a run, a person; None when it is about several.
     subject_id = models.UUIDField(null=True, blank=True)
     rows = models.PositiveIntegerField(default=1)
     # Words of the program about it, such as a kind's slug or an admin's reason; nothing that a person said.

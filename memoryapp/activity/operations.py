@@ -8,6 +8,8 @@ from django.db import connection, transaction
 from django.db.models import F
 from django.utils import timezone
 
+from memoryapp.accounts import operations as accounts
+from memoryapp.accounts.models import User
 from memoryapp.acting import Actor, current
 from memoryapp.activity.models import Entry, Opening, Reading, Tier, Verb
 
@@ -51,6 +53,14 @@ def backdate(user_id: UUID, subject_id: UUID, *, to: datetime, since: datetime) 
     Entry.objects.filter(user_id=user_id, subject_id=subject_id, recorded_at__gte=since).update(
         recorded_at=to
     )
+
+
+def add_person(admin_id: UUID, *, username: str, email: str = "") -> User:
+    """An account without a password, noted in the log of the admin who makes it. Raises InvalidInputError."""
+    with transaction.atomic(durable=True):
+        person = accounts.add_person(username=username, email=email)
+        note(admin_id, Verb.ADDED, tier=Tier.ACCOUNT, subject_id=person.id)
+    return person
 
 
 def open_memory(user_id: UUID, *, admin_id: UUID, reason: str, now: datetime, until: datetime) -> Opening:
@@ -123,6 +133,11 @@ def _note_read(user_id: UUID, ids: set[UUID], *, name: str, since: datetime) -> 
         subject_id=next(iter(ids)) if len(ids) == 1 else None,
         rows=len(ids),
     )
+
+
+def delete_readings_within(user_id: UUID) -> None:
+    """Within the caller's transaction: who read which of this person's memories, for these are gone."""
+    Reading.objects.filter(user_id=user_id).delete()
 
 
 def drop_old(*, older_than_days: int) -> int:

@@ -59,9 +59,9 @@ SELECT * FROM unnest(%(ids)s::uuid[], %(shares)s::int[]) WITH ORDINALITY AS pers
 # ``hashint8`` shuffles, in the same way every time.
 DEAL_FACTS: Final = """
 INSERT INTO longterm_memory (
-    id, user_id, kind_id, key, slot, statement, digest, quote, channel, origin, confidence, status, is_flagged, said_at,
-    valid_from, recorded_at, affirmed_at, is_kept, version, terms, embedding, embedding_model)
-SELECT uuidv7(), person.id, kind.id, '', '', pool.text, md5(person.n || ' ' || g), '', 'chat', 'user_typed', 0.9,
+    id, user_id, kind_id, key, slot, statement, digest, quote, channel, program, origin, confidence, status, is_flagged,
+    said_at, valid_from, recorded_at, affirmed_at, is_kept, version, terms, embedding, embedding_model)
+SELECT uuidv7(), person.id, kind.id, '', '', pool.text, md5(person.n || ' ' || g), '', 'chat', '', 'user_typed', 0.9,
        'active', false, now(), now(), now(), now(), false, 1, pool.terms, pool.embedding, %(model_id)s
 FROM person
 CROSS JOIN LATERAL generate_series(1, person.share) g

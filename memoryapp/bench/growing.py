@@ -5,6 +5,7 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf
 from uuid import UUID, uuid4
 
 from celery import current_app
@@ -32,6 +33,7 @@ from memoryapp.transcript import conversations, queries
 from memoryapp.transcript import operations as transcript
 from memoryapp.transcript.models import Conversation, Summary, Turn
 from memoryapp.transcript.tools import SearchConversationsArguments, run_search_conversations
+from memoryapp.tuning import queries as tuning
 
 SAID = (
     "Let us look at the plan for the week once more: the workshop in the morning, the call with the printers after "
@@ -46,12 +48,14 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """In turns: of the two conversations that are compared, of the scripted one, of the small talk."""
+    """In turns: of the two conversations that are compared, of the scripted one, of the small talk with its
+    ``needles``."""
 
     short: int = 50
     long: int = 10_000
     scripted: int = 200
     small_talk: int = 400
+    needles: int = len(NEEDLES)
     repeats: int = 40
 
 
@@ -95,6 +99,7 @@ def _statements_to_the_model(user: User, conversation: Conversation) -> int:
 
     The record of what the model is shown is the last of it.
     """
+    tuning.remember({}, fresh_s=inf)  # they are asked for by the clock, in whichever turn that falls
     _run(_post(user, conversation, SAID))
     turn_id = _post(user, conversation, SAID)
     with CaptureQueriesContext(connection) as captured:
@@ -150,12 +155,12 @@ def facts(sizes: Sizes, say: Say) -> list[Row]:
 
     What the fallback keeps, in a process without model summaries, is the least that a conversation keeps.
     """
-    user = accounts.ensure_first_account()
-    say(f"{len(NEEDLES)} facts in {sizes.small_talk} turns of small talk …")
+    user, needles = accounts.ensure_first_account(), NEEDLES[: sizes.needles]
+    say(f"{len(needles)} facts in {sizes.small_talk} turns of small talk …")
     conversation = conversations.start_conversation(user, now=timezone.now())
-    every = sizes.small_talk // len(NEEDLES)
+    every = sizes.small_talk // len(needles)
     for number, (said, reply) in enumerate(small_talk(sizes.small_talk)):
-        needle = f" {NEEDLES[number // every].said}" if number % every == every // 2 else ""
+        needle = f" {needles[number // every].said}" if number % every == every // 2 else ""
         _record(user, conversation, said + needle, reply)
         if number % COMPACTED_EVERY == COMPACTED_EVERY - 1:
             compaction.compact(user.id, conversation.id, trigger=Summary.Trigger.MANUAL)
@@ -163,14 +168,14 @@ def facts(sizes: Sizes, say: Say) -> list[Row]:
     prompt = "\n".join(
         block.text for message in request.messages for block in message.blocks if isinstance(block, Text)
     )
-    in_prompt = {needle for needle in NEEDLES if needle.said in prompt}
-    found = {needle for needle in NEEDLES if _is_found(user.id, conversation.id, needle, needle.asked)}
-    reworded = {needle for needle in NEEDLES if _is_found(user.id, conversation.id, needle, needle.reworded)}
-    for missing in set(NEEDLES) - in_prompt - found:
+    in_prompt = {needle for needle in needles if needle.said in prompt}
+    found = {needle for needle in needles if _is_found(user.id, conversation.id, needle, needle.asked)}
+    reworded = {needle for needle in needles if _is_found(user.id, conversation.id, needle, needle.reworded)}
+    for missing in set(needles) - in_prompt - found:
         say(f"Not found: {missing.said}")
     method = Summary.Method.MODEL if get_conf().model_summaries else Summary.Method.EXTRACTIVE
     made = queries.summaries(user.id, conversation.id).filter(method=method).count()
-    count = len(NEEDLES)
+    count = len(needles)
     return [
         Row(f"{method} summaries in {sizes.small_talk} turns of small talk", made, ""),
         Row(f"  {method}: facts word for word in the prompt", len(in_prompt) / count, ""),

@@ -56,12 +56,13 @@ def throw_away_directory() -> Iterator[Path]:
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """A running one. ``start_s``: from the command to the sign-in link."""
+    """A running one. ``start_s``: from the command to the sign-in link, which ``sign_in_path`` is of."""
 
     data_dir: Path
     port: int
     pid: int
     start_s: float
+    sign_in_path: str
 
     def database_url(self) -> str:
         running = DataDirectory(self.data_dir).running()
@@ -114,20 +115,25 @@ class Client:
 
 
 @contextmanager
-def running(data_dir: Path, *, model_url: str) -> Iterator[Installation]:
-    """``manage.py up`` until the end of the block, answered by the model server at ``model_url``."""
+def running(
+    data_dir: Path, *, model_url: str, variables: Mapping[str, str] | None = None, output: Path | None = None
+) -> Iterator[Installation]:
+    """``manage.py up`` until the end of the block, answered by the model server at ``model_url``.
+
+    ``variables``: more of its environment. ``output``: a file for what it and its programs print.
+    """
     port = free_port()
     began_at = time.monotonic()
     process = processes.spawn(
         [*_MANAGE, "up", "--port", str(port), "--data-dir", data_dir, "--no-browser"],
         dies_by=signal.SIGINT,
         output=subprocess.PIPE,
-        environment=own_environment(data_dir) | {"ANTHROPIC_BASE_URL": model_url},
+        environment=own_environment(data_dir) | {"ANTHROPIC_BASE_URL": model_url} | dict(variables or {}),
         directory=settings.BASE_DIR,
     )
     try:
-        _wait_for_link(process)
-        yield Installation(data_dir, port, process.pid, time.monotonic() - began_at)
+        sign_in_path = _wait_for_link(process, output=output)
+        yield Installation(data_dir, port, process.pid, time.monotonic() - began_at, sign_in_path)
     finally:
         processes.stop(process, signal.SIGINT, timeout_s=_STOP_TIMEOUT_S)
 
@@ -156,20 +162,22 @@ def own_environment(data_dir: Path) -> dict[str, str]:
     return ours | {"STRATA_SECRETS_DIR": str(data_dir / "no-secrets")}
 
 
-def _wait_for_link(process: "subprocess.Popen[bytes]") -> None:
-    """Return once the link is printed; what comes later is read too, so that the pipe never fills."""
+def _wait_for_link(process: "subprocess.Popen[bytes]", *, output: Path | None) -> str:
+    """The link's path, once it is printed; what comes later is read too, so that the pipe never fills."""
     lines: queue.SimpleQueue[str] = queue.SimpleQueue()
 
     def read() -> None:
         assert process.stdout is not None
-        for line in process.stdout:
-            lines.put(line.decode(errors="replace"))
+        with (output or Path(os.devnull)).open("ab", buffering=0) as file:
+            for line in process.stdout:
+                file.write(line)
+                lines.put(line.decode(errors="replace"))
         lines.put("")
 
     threading.Thread(target=read, name="up-output", daemon=True).start()
     seen = ""
     deadline = time.monotonic() + _START_TIMEOUT_S
-    while not re.search(r"/sign-in/\S+", seen):
+    while not (link := re.search(r"/sign-in/\S+", seen)):
         try:
             line = lines.get(timeout=max(0.0, deadline - time.monotonic()))
         except queue.Empty:
@@ -177,6 +185,7 @@ def _wait_for_link(process: "subprocess.Popen[bytes]") -> None:
         if not line:
             raise BenchFailedError(f"'up' ended:\n{seen}")
         seen += line
+    return link.group()
 
 
 def free_port() -> int:

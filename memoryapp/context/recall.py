@@ -103,11 +103,14 @@ def recall(
     given = [_as_called_for(item, called_for.get(item.what.id)) for item in always if item.included]
     surplus = [item for item in always if not (item.included or item.what.id in called_for)][:SHOWN]
     known = {item.what.id for item in [*given, *surplus]}
-    ranked = _each_once(
+    ranked = _trusted(
         user_id,
-        [*given, *(item for item in found if item.what.id not in known), *surplus],
-        question,
-        lines=in_prompt.lines if in_prompt else (),
+        _each_once(
+            user_id,
+            [*given, *(item for item in found if item.what.id not in known), *surplus],
+            question,
+            lines=in_prompt.lines if in_prompt else (),
+        ),
     )
     candidates = [item for item in ranked if item.included and item.reason != verdicts.ALWAYS_USED]
     fits = ranking.pack(
@@ -116,10 +119,12 @@ def recall(
         max_items=conf.recall_max_items,
     )
     left_out = {item.what.id for item, is_in in zip(candidates, fits, strict=True) if not is_in}
-    judged = [
-        verdicts.left_out(item, verdicts.OVER_BUDGET) if item.what.id in left_out else item for item in ranked
-    ]
-    return Recall(_trusted(user_id, judged))
+    return Recall(
+        [
+            verdicts.left_out(item, verdicts.OVER_BUDGET) if item.what.id in left_out else item
+            for item in ranked
+        ]
+    )
 
 
 def _as_called_for(item: Considered, found: Considered | None) -> Considered:

@@ -12,9 +12,8 @@ from memoryapp.longterm.models import Memory
 from memoryapp.policies import ranking
 
 RULES = "constraint"  # the kind
-_ROUNDING = (
-    1  # tokens by which an item, estimated by itself, may seem too small: many alike would be too many
-)
+# Tokens by which an item, estimated by itself, may seem too small: many alike would be too many.
+_ROUNDING = 1
 
 
 def facts(user_id: UUID, *, max_tokens: int, leave_out: Collection[UUID] = ()) -> Sequence[Considered]:

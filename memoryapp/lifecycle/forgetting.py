@@ -13,6 +13,7 @@ from memoryapp.longterm import operations as longterm
 from memoryapp.longterm.operations import Traces
 from memoryapp.scratchpad import operations as scratchpad
 from memoryapp.scratchpad import queries as runs
+from memoryapp.scratchpad.listing import ended
 from memoryapp.transcript import claims, sources
 from memoryapp.transcript.models import Turn
 
@@ -53,8 +54,9 @@ def drop_what_holds(
 
 
 def records_that_hold(user_id: UUID, *, run_ids: frozenset[UUID], texts: frozenset[str]) -> int:
-    """How many records ``drop_what_holds`` would drop."""
-    return runs.on_record(user_id).filter(id__in=_holding(user_id, run_ids, _beginnings(texts))).count()
+    """How many records that can be seen ``drop_what_holds`` would drop."""
+    holding = _holding(user_id, run_ids, _beginnings(texts))
+    return ended(runs.on_record(user_id)).filter(id__in=holding).count()
 
 
 def _beginnings(texts: frozenset[str]) -> set[str]:

@@ -2,7 +2,8 @@
 a soft hyphen in it. Pure.
 
 Two texts look alike when they are equal without case, compatibility forms and characters that show nothing: NFKC and
-case folding (Unicode, chapters 3.11 and 3.13), and the property Default_Ignorable_Code_Point.
+case folding (Unicode, chapters 3.11 and 3.13), and the property Default_Ignorable_Code_Point. Two names also do when
+letters of other scripts are taken for the Latin ones that they look like (UTS #39, confusables.txt).
 """
 
 import re
@@ -16,6 +17,15 @@ from typing import Final
 _UNSEEN: Final = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
     "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+
+# Of Cyrillic and of Greek, capitals and small ones; below each the Latin letter that it cannot be told from.
+_LATIN: Final = str.maketrans(
+    "\u0410\u0412\u0421\u0415\u041d\u0406\u0408\u041a\u041c\u041e\u0420\u0405\u0422\u0423\u0425\u04c0"
+    "\u0430\u0441\u0501\u0435\u04bb\u0456\u0458\u043a\u04cf\u043e\u0440\u051b\u0455\u0443\u0475\u051d\u0445\u04af"
+    "\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7"
+    "\u03b1\u03b9\u03ba\u03bd\u03bf\u03c1\u03c5\u0131",
+    "ABCEHIJKMOPSTYXIacdehijklopqsyvwxyABEZHIKMNOPTYXaikvopui",
 )
 
 
@@ -67,6 +77,12 @@ class Sought:
 def plain(text: str) -> str:
     """In the characters that it looks like: compatibility forms and what shows nothing are gone, the case stays."""
     return text if text.isascii() else unicodedata.normalize("NFKC", _UNSEEN.sub("", text))
+
+
+def shapes(name: str) -> frozenset[str]:
+    """Two names that share one can be taken for each other."""
+    apart = unicodedata.normalize("NFKD", plain(name))
+    return frozenset({_folded(name), _folded(unicodedata.normalize("NFKC", apart.translate(_LATIN)))})
 
 
 def _folded(text: str) -> str:

@@ -20,6 +20,7 @@ IS_HTTPS = urlsplit(BASE_URL).scheme == "https"
 INSTALLED_APPS = [
     "memoryapp.accounts",
     "memoryapp.activity",
+    "memoryapp.receipts",
     "memoryapp.tooling",
     "memoryapp.tuning",
     "memoryapp.scratchpad",
@@ -27,6 +28,8 @@ INSTALLED_APPS = [
     "memoryapp.longterm",
     "memoryapp.context",
     "memoryapp.lifecycle",
+    "memoryapp.forgetting",
+    "memoryapp.portability",
     "memoryapp.inspector",
     "memoryapp",
     "chat",

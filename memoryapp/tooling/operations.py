@@ -94,3 +94,8 @@ def use_server(user_id: UUID, conversation_id: UUID, server_id: UUID, *, is_on: 
 def _update(server: McpServer, **values: object) -> None:
     """Unless it was given another address meanwhile: then this is not about it any more."""
     McpServer.objects.filter(id=server.id, url=server.url).update(**values)
+
+
+def delete_uses_within(user_id: UUID) -> None:
+    """Within the caller's transaction: which servers this person's conversations use, for these are gone."""
+    ServerUse.objects.filter(user_id=user_id).delete()

@@ -31,6 +31,8 @@ BODIES: dict[str, object] = {
     "change_kind": {"label": "Taken over"},
     "preview_kind": {"ttl_days": 30},
     "search_memories": {"query": "marmalade"},
+    "preview_forgetting": {"scope": "memory", "id": "00000000-0000-7000-8000-000000000000"},
+    "forget": {"scope": "memory", "id": "00000000-0000-7000-8000-000000000000", "confirm": True},
 }
 
 

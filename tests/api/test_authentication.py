@@ -18,6 +18,7 @@ SOME_IDS = dict.fromkeys(
         "message_id",
         "experience_id",
         "server_id",
+        "receipt_id",
         "slug",
     ],
     ID,

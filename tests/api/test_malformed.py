@@ -26,7 +26,9 @@ UNREADABLE = {
 @pytest.fixture
 def ids(conversation, api):
     memory = send(api, "POST", "/memories", {"statement": "Drinks tea"}).json()
-    elsewhere = dict.fromkeys(("turn_id", "message_id", "experience_id", "tool_use_id", "server_id"), ID)
+    elsewhere = dict.fromkeys(
+        ("turn_id", "message_id", "experience_id", "tool_use_id", "server_id", "receipt_id"), ID
+    )
     return {"conversation_id": conversation["id"], "memory_id": memory["id"], "slug": "event", **elsewhere}
 
 

@@ -6,6 +6,7 @@ from uuid import uuid4
 import pytest
 from django.utils import timezone
 
+from memoryapp.activity.models import Entry
 from memoryapp.longterm import forgettings, operations, refusals
 from memoryapp.longterm.models import Memory
 from memoryapp.longterm.operations import Candidate
@@ -474,6 +475,19 @@ def test_it_is_affirmed_so_that_its_lifetime_starts_again(api, memory):
     Memory.objects.update(affirmed_at=timezone.now() - timedelta(days=20))
 
     assert change(api, memory, affirm=True).json()["expires_at"] == memory["expires_at"]
+
+
+def test_affirming_what_does_not_live_longer_by_it_changes_nothing_and_is_not_noted(api, memory):
+    change(api, memory, is_kept=True)
+    Memory.objects.update(affirmed_at=timezone.now() - timedelta(days=20))
+    before = api.get(f"/api/v1/memories/{memory['id']}").json()
+    noted = Entry.objects.count()
+
+    affirmed = change(api, memory, affirm=True).json()
+    again = change(api, memory, is_kept=True).json()
+
+    assert affirmed == again == before
+    assert Entry.objects.count() == noted
 
 
 def test_words_and_lifetime_are_changed_in_one_request(api, memory):

@@ -39,7 +39,7 @@ def act(browser, name, *chosen, **fields):
 
 def undo(browser, html: str):
     """Send the form that the notice holds."""
-    form = re.search(r'<form class="notice[^>]*action="([^"]+)".*?</form>', html, re.DOTALL)
+    form = re.search(r'<form class="undo__form[^>]*action="([^"]+)".*?</form>', html, re.DOTALL)
     fields: dict[str, list[str]] = {}
     for name, value in re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', form[0]):
         fields.setdefault(name, []).append(value)

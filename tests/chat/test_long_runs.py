@@ -1,7 +1,7 @@
 """A run of many large results in a small window: it goes on to its end, whatever the server's rules for thinking."""
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import pytest
@@ -90,43 +90,65 @@ def is_rewritten(before, after) -> bool:
     return longer[: len(shorter)] != shorter
 
 
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """What is left of a run, and the requests that it made."""
+
+    status: str
+    reply: str
+    steps: int
+    answers: list[int]
+    bodies: list[dict]
+
+
+_ENDED: dict[str, Ended] = {}
+
+
+@pytest.fixture
+def thirty_rounds(alice, small):
+    """``thirty_rounds("thinking-12k")``: such a run, which is taken once for all who look at its requests."""
+
+    def taken(name) -> Ended:
+        model = small(name)
+        if name not in _ENDED:
+            model.script(*rounds(name))
+            turn = ask(alice, ASKED)
+            steps = runs.steps(runs.run_of_turn(alice.id, turn.id)).count()
+            answers = [call.status for call in model.calls]
+            _ENDED[name] = Ended(turn.status, reply_to(turn), steps, answers, bodies(model))
+        return _ENDED[name]
+
+    return taken
+
+
 @pytest.mark.parametrize("name", MODELS)
-def test_thirty_rounds_of_large_results_are_answered_within_the_window(alice, small, name):
-    model = small(name)
-    model.script(*rounds(name))
+def test_thirty_rounds_of_large_results_are_answered_within_the_window(thirty_rounds, name):
+    ended = thirty_rounds(name)
 
-    ended = ask(alice, ASKED)
-
-    assert (ended.status, reply_to(ended)) == ("completed", "It is in Porto.")
-    assert [call.status for call in model.calls] == [200] * (ROUNDS + 1)
+    assert (ended.status, ended.reply) == ("completed", "It is in Porto.")
+    assert ended.answers == [200] * (ROUNDS + 1)
     window_tokens = find_model(name).window_tokens
-    for body in bodies(model):
+    for body in ended.bodies:
         assert count_prompt(body) + body["max_tokens"] <= window_tokens
         assert ASKED in [block["text"] for block in body["messages"][0]["content"]]
-    assert runs.steps(runs.run_of_turn(alice.id, ended.id)).count() == 2 * ROUNDS
+    assert ended.steps == 2 * ROUNDS
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_what_failed_early_is_still_told_in_the_last_request(alice, small, name):
-    model = small(name)
-    model.script(*rounds(name))
+def test_what_failed_early_is_still_told_in_the_last_request(thirty_rounds, name):
+    ended = thirty_rounds(name)
 
-    ask(alice, ASKED)
-
-    failed = told(bodies(model)[-1])["failed"]
+    failed = told(ended.bodies[-1])["failed"]
     for number, line in zip(EARLY, failed, strict=True):
         assert line.startswith(f'search_conversations {{"query": "missing page {number}"}}: ')
         assert line.endswith(f"There is no missing page {number}.")
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_the_newest_results_are_in_every_request_those_of_parallel_calls_together(alice, small, name):
-    model = small(name)
-    model.script(*rounds(name))
+def test_the_newest_results_are_in_every_request_those_of_parallel_calls_together(thirty_rounds, name):
+    ended = thirty_rounds(name)
 
-    ask(alice, ASKED)
-
-    for number, body in enumerate(bodies(model)[1:], start=1):
+    for number, body in enumerate(ended.bodies[1:], start=1):
         results = [block for block in body["messages"][-1]["content"] if block["type"] == "tool_result"]
         if results:
             newest = [result["content"] for result in results]
@@ -148,13 +170,10 @@ def test_most_steps_are_appended_and_the_prompt_is_rewritten_now_and_then(alice,
     assert 0 < sum(rewritten) <= ROUNDS // 2
 
 
-def test_a_run_that_was_retold_has_no_thinking_of_before_and_keeps_what_came_since(alice, small):
-    model = small("thinking-12k")
-    model.script(*rounds("thinking-12k"))
+def test_a_run_that_was_retold_has_no_thinking_of_before_and_keeps_what_came_since(thirty_rounds):
+    ended = thirty_rounds("thinking-12k")
 
-    ask(alice, ASKED)
-
-    for before, after in pairwise(bodies(model)):
+    for before, after in pairwise(ended.bodies):
         kept = len(blocks(after, "thinking"))
         assert kept == (0 if is_rewritten(before, after) else len(blocks(before, "thinking")) + 1)
 

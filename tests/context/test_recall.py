@@ -5,6 +5,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from memoryapp.context.items import prompt_tokens
 from memoryapp.context.recall import NOTHING, Recall, prompt_items, recall, search, trace
 from memoryapp.lifecycle import embedding
 from memoryapp.llm.tokens import estimate_text
@@ -234,6 +235,20 @@ def test_the_budget_bounds_what_goes_in_and_the_trace_says_what_did_not_fit(alic
     assert 0 < len(result.included) < 12
     assert estimate_text(as_data(prompt_items(result))) <= 500
     assert {item.reason for item in result.considered} == {"relevant", "over budget"}
+
+
+def test_what_its_person_confirmed_takes_the_room_that_it_takes_in_the_prompt(alice):
+    [held] = know(alice, TEA, origin=Origin.UNTRUSTED)
+    longterm.confirm(alice.id, held.id, version=held.version, now=timezone.now())
+    embedding.embed_memory(held.id)
+    [given] = asked(alice, "What do I usually drink?").included
+
+    result = recall(
+        alice.id, "What do I usually drink?", now=timezone.now(), max_tokens=prompt_tokens(given) - 1
+    )
+
+    assert given.taint == Origin.USER_CONFIRMED
+    assert [item.reason for item in result.considered] == ["over budget"]
 
 
 def test_the_number_of_items_is_bounded_too(alice, configure):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryapp.policies.lookalikes import Sought
+from memoryapp.policies.lookalikes import Sought, shapes
 
 MARK = "#"
 UNSEEN = "\u00ad\u200b\u200d\u2060\ufeff\ufe0f\U000e0041"
@@ -90,3 +90,26 @@ def test_found_and_cut_are_one(sought, text):
     words_ = Sought(sought)
 
     assert words_.is_in(text) == bool(words_.found_in(text))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("alice", "Alice"),
+        ("alice", "ａｌｉｃｅ"),
+        ("alice", "al\u00adice"),
+        ("alice", "\u0430li\u0441e"),  # in Cyrillic
+        ("BETA", "\u0392\u0395\u03a4\u0391"),  # in Greek
+        ("zoë", "zo\u0451"),
+        ("нина", "НИНА"),
+    ],
+)
+def test_names_that_cannot_be_told_apart_share_a_shape(one, other):
+    assert shapes(one) & shapes(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("alice", "alicia"), ("zoë", "zoe"), ("anna", "анна"), ("m", "rn")]
+)
+def test_names_that_differ_to_the_eye_share_none(one, other):
+    assert not shapes(one) & shapes(other)

@@ -118,6 +118,9 @@ def test_a_change_is_undone_whole(carol):
     assert queries.conf().chat_model == get_conf().chat_model
     second.refresh_from_db()
     assert (second.undone_at, second.undone_by) == (NOW, carol)
+    # No word of the program's stands before a reason that is kept: pages say it, in their reader's language.
+    row = Setting.objects.get()
+    assert (row.reason, row.is_undoing) == (second.reason, True)
 
 
 def test_what_was_changed_again_since_is_not_undone(carol):
