@@ -21,7 +21,7 @@ from memoryapp.receipts.models import Receipt, Scope
 router = Router(tags=["forgetting"])
 receipts_router = Router(tags=["forgetting"])
 
-SCOPES = ", ".join(scope.value for scope in ASKED)
+SCOPES = ", ".join(scope.value for scope in ASKED if scope != Scope.ACCOUNT)
 
 
 class NotConfirmedError(InvalidInputError):
@@ -30,10 +30,10 @@ class NotConfirmedError(InvalidInputError):
     code = "not_confirmed"
 
 
-class OnPageAloneError(InvalidInputError):
-    """An account is deleted by its person on the page, not by a program."""
+class NotByProgramError(InvalidInputError):
+    """An account is not a program's to delete."""
 
-    code = "on_page_alone"
+    code = "not_by_program"
 
 
 class ScopeIn(rest.Body):
@@ -110,7 +110,7 @@ def forget(request: HttpRequest, body: ForgetIn) -> Receipt:
     """Out of every read from the answer on. What can be undone can until `undo_until`."""
     user_id, asked, now = caller_id(request), _asked(body), timezone.now()
     if asked.scope == Scope.ACCOUNT:
-        raise OnPageAloneError(gettext("Delete your account on the page “Your data”, signed in."))
+        raise NotByProgramError(gettext("A program cannot delete an account."))
     if not body.confirm:
         shown = _preview_out(preview(user_id, asked, now=now))
         message = gettext("Nothing was forgotten. Send “confirm”: true to forget what the preview tells.")

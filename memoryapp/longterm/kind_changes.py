@@ -11,8 +11,9 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.db.models import F, QuerySet
+from django.db.models import F, Field, QuerySet
 from django.utils.translation import gettext
 
 from memoryapp.errors import InvalidInputError, MemoryAppError, NotFoundError
@@ -60,6 +61,16 @@ class ChangeUndoneError(MemoryAppError):
 def rule(kind: Kind) -> dict[str, Any]:
     """Its fields that can change, by name."""
     return {field: getattr(kind, field) for field in FIELDS}
+
+
+def is_possible(field: str, value: object) -> bool:
+    """Whether a kind could have had this value, as JSON gives it, in one of ``FIELDS``."""
+    column = Kind._meta.get_field(field)  # noqa: SLF001
+    assert isinstance(column, Field)
+    try:
+        return bool(column.clean(value, None) == value)
+    except (ValidationError, TypeError):
+        return False
 
 
 def changed(slug: str, values: Rule) -> Kind:

@@ -77,7 +77,7 @@ def test_everything_goes_by_one_call(api, alice, bob, memory):
 
 
 def test_an_account_is_not_a_programs_to_delete(api, alice, memory):
-    assert_problem(forget(api, scope="account", confirm=True), 422, "on_page_alone")
+    assert_problem(forget(api, scope="account", confirm=True), 422, "not_by_program")
 
     assert known(alice) == {STATEMENT}
 

@@ -177,7 +177,11 @@ def test_of_two_admins_one_wins_and_the_other_sees_both(staff, carol):
 
 
 @pytest.mark.parametrize(
-    "sent", ["", "[", "[" * 100_000, "[]", '{"ttl_days": ' + "[" * 800 + "]" * 800 + "}", '{"ttl_days": {}}']
+    "sent",
+    [
+        *("", "[", "[" * 100_000, "[]", '{"ttl_days": ' + "[" * 800 + "]" * 800 + "}", '{"ttl_days": {}}'),
+        *('{"label": 5}', '{"min_confidence": "x"}', '{"min_confidence": NaN}', '{"ttl_days": true}'),
+    ],
 )
 def test_what_was_seen_is_looked_at_anew_when_it_is_not_as_it_was_sent(staff, sent):
     response = staff.post(page_of("preference"), {**rule(ttl_days=30, rationale="No."), "seen": sent})

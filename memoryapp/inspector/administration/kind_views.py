@@ -255,7 +255,7 @@ def _seen(written: str) -> dict[str, Any]:
     return {
         field: value
         for field, value in fields.items()
-        if field in kind_changes.FIELDS and not isinstance(value, list | dict)
+        if field in kind_changes.FIELDS and kind_changes.is_possible(field, value)
     }
 
 
