@@ -1,7 +1,7 @@
 """One row of everything for a person, each holding the same word, to be looked for where it must not be."""
 
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from uuid import UUID, uuid4
 
 from django.apps import apps
@@ -23,6 +23,7 @@ from memoryapp.longterm.experiences import Lesson
 from memoryapp.longterm.models import Memory
 from memoryapp.longterm.operations import Candidate, Source
 from memoryapp.policies.trust import Origin
+from memoryapp.portability.models import ImportBatch, ImportFile, ImportItem
 from memoryapp.receipts import queries as receipts
 from memoryapp.scratchpad import operations as scratchpad
 from memoryapp.scratchpad.models import Approval, Checkpoint, Grant, PadEdit, Run, Step
@@ -58,6 +59,7 @@ class World:
     message_id: UUID
     forgetting_id: UUID
     receipt_id: UUID
+    import_id: UUID
 
 
 def everything_of(user: User) -> World:
@@ -91,7 +93,7 @@ def everything_of(user: User) -> World:
         user.id, replace(_said(turn, f"Bought {CONTENT} in a shop"), quote="", source=None)
     ).memory
     forgetting = forgettings.forget(user.id, [hidden.id], now=now)
-    lifetimes.extend(user.id, [memory.id], now=now, undo_id=uuid4())
+    lifetimes.extend(user.id, [memory.id], now=now + timedelta(days=2), undo_id=uuid4())
     refusals.refuse(user.id, "session")
     kind_changes.change("session", {"label": "Of the moment"}, changed_by=user.id, now=now)
     run = Run.objects.get(turn=turn)
@@ -158,7 +160,24 @@ def everything_of(user: User) -> World:
         turn.messages.get(role=Message.Role.USER).id,
         forgetting.id,
         receipts.receipts(user.id)[0].id,
+        _import(user, now=now).id,
     )
+
+
+def _import(user: User, *, now: datetime) -> ImportBatch:
+    """One that was read and waits to be looked at."""
+    batch = ImportBatch.objects.create(
+        user=user,
+        created_at=now,
+        format="strata",
+        status=ImportBatch.Status.READY,
+        samples={"new": [{"sort": "memory", "text": CONTENT}]},
+    )
+    ImportFile.objects.create(user=user, batch=batch, number=0, data=CONTENT.encode())
+    ImportItem.objects.create(
+        user=user, batch=batch, sort=ImportItem.Sort.MEMORY, number=0, outcome=ImportItem.Outcome.NEW
+    )
+    return batch
 
 
 def posted_turn(user: User, conversation_id: UUID, text: str = "Hello") -> Turn:

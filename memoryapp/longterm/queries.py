@@ -146,6 +146,12 @@ def get_memory(user_id: UUID, memory_id: UUID) -> Memory:
     return memory
 
 
+def is_known(user_id: UUID, digest: str) -> bool:
+    """Whether a statement of this digest is in use, or waits."""
+    rows = Memory.objects.for_user(user_id).filter(digest=digest)
+    return rows.exclude(status=Memory.Status.SUPERSEDED).exists()
+
+
 def always_used(user_id: UUID) -> Sequence[Memory]:
     """Live memories of the kinds that belong in every prompt, oldest first (a stable prefix)."""
     return list(

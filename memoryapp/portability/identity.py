@@ -71,9 +71,9 @@ class Known:
 
     def _conversation(self, row_id: UUID | None) -> UUID | None:
         """Of a conversation, or of a turn that was added to one; None when it is gone."""
-        of_turn = Turn._default_manager.filter(user=self.user, id=row_id).values_list("conversation_id")  # noqa: SLF001
+        of_turn = Turn._default_manager.filter(user=self.user, id=row_id).values_list("conversation_id")  # type: ignore[misc]  # noqa: SLF001
         ids = [row_id, *(id_ for (id_,) in of_turn)]
-        rows = Conversation._default_manager.filter(user=self.user, id__in=ids, deleted_at=None)  # noqa: SLF001
+        rows = Conversation._default_manager.filter(user=self.user, id__in=ids, deleted_at=None)  # type: ignore[misc]  # noqa: SLF001
         return rows.values_list("id", flat=True).first()
 
     def _compared(self, conversation_id: UUID, said: Sequence[tuple[str, str]]) -> Found:

@@ -43,7 +43,7 @@ def work(batch_id: UUID) -> None:
 def _work(batch: ImportBatch) -> None:
     try:
         if batch.attempt > operations.ATTEMPTS:
-            raise _GivenUp
+            raise _GivenUp  # noqa: TRY301
         with queries.file_of(batch) as file:
             if batch.status == ImportBatch.Status.READING:
                 _look(batch, file)
@@ -58,7 +58,7 @@ def _work(batch: ImportBatch) -> None:
         operations.fail(batch, code=damaged.code, message=str(damaged), now=timezone.now())
     except operations.LostError:
         raise
-    except Exception as error:  # the edge of a job
+    except Exception as error:  # the edge of a job  # noqa: BLE001
         # Without the traceback's values: they are what the file holds.
         logger.error("Import %s failed: %s", batch.id, type(error).__name__)  # noqa: TRY400
         operations.fail(batch, code="import_failed", message=FAILED, now=timezone.now())

@@ -9,7 +9,7 @@ from typing import Final
 from memoryapp.portability.tables import TABLES
 
 # In ``strata.json``, from where an import restores it.
-MOVED: Final = frozenset({"accounts.User", *(table.model._meta.label for table in TABLES)})
+MOVED: Final = frozenset({"accounts.User", *(table.model._meta.label for table in TABLES)})  # noqa: SLF001
 # In ``account.json``: about this account, and true of no other.
 TOLD: Final = frozenset(
     {

@@ -83,7 +83,7 @@ class Merging:
         self.known = Known(self.user, self.batch_id)
         self.restoring = Restoring(self.user, self.batch_id, self.now, is_exact=False)
 
-    def judge(self, item: Item) -> Judged:
+    def judge(self, item: Item) -> Judged:  # noqa: PLR0911
         match item:
             case Conversation():
                 return self._foreign(item)[0]
@@ -100,7 +100,7 @@ class Merging:
         # Of the account that the archive is of: this one has its own.
         return Judged("", Outcome.SKIPPED, reason=SETTINGS if item.part is not Part.USE else "", count=0)
 
-    def take(self, item: Item) -> Judged:
+    def take(self, item: Item) -> Judged:  # noqa: PLR0911
         match item:
             case Conversation():
                 return self._take_foreign(item)
@@ -136,7 +136,7 @@ class Merging:
             return Judged(Sort.MEMORY, Outcome.FORGOTTEN, text)
         near = reconciling.known_near(self.user, candidate)
         digest = tombstones.statement_digest(self.user.forgetting_key, candidate.statement)
-        if near.same or near.waiting or digest in self._seen:
+        if near.same or near.waiting or digest in self._seen or queries.is_known(self.user.id, digest):
             return Judged(Sort.MEMORY, Outcome.DUPLICATE, text)
         self._seen.add(digest)
         kind = queries.get_kind(candidate.kind)

@@ -256,7 +256,7 @@ def _forget_brought(batch: ImportBatch, *, now: datetime) -> None:
     items = ImportItem.objects.filter(user_id=user_id, batch=batch, outcome__in=BROUGHT).exclude(row_id=None)
     of_sort: dict[str, list[UUID]] = {sort: [] for sort in ImportItem.Sort}
     for sort, row_id in items.values_list("sort", "row_id"):
-        of_sort[sort].append(row_id)
+        of_sort[sort].append(row_id)  # type: ignore[arg-type]
     memories = longterm.by_ids(user_id, of_sort[ImportItem.Sort.MEMORY])
     if memories:
         forgettings.forget_within(user_id, list(memories), now=now)

@@ -66,7 +66,7 @@ class Records:
         self.counts = {name: len(rows) for name, rows in numbers.items()}
 
     def settings(self) -> Record:
-        return User.objects.filter(id=self.user_id).values(*tables.SETTINGS).get()
+        return User.objects.filter(id=self.user_id).values(*tables.SETTINGS).get()  # type: ignore[no-any-return]
 
     def refusals(self) -> list[Record]:
         rows = _rows(tables.REFUSALS).filter(user=self.user_id).order_by(*tables.REFUSALS.order)
@@ -120,7 +120,7 @@ class Records:
             case "message" | "run":
                 return _rows(table).filter(OF_SHOWN_TURNS, user=self.user_id)
             case _:
-                found: QuerySet[Any] = _rows(table).filter(user=self.user_id).unfaded()
+                found: QuerySet[Any] = _rows(table).filter(user=self.user_id).unfaded()  # type: ignore[attr-defined]
                 return found
 
     def _needed_places(self) -> set[UUID]:

@@ -175,7 +175,7 @@ class Restoring:
 
     def _turn(self, record: Record) -> Row:
         if record.get("is_deleted") is True:
-            bare = {name: Turn._meta.get_field(name).get_default() for name in tables.TURNS.kept}  # noqa: SLF001
+            bare = {name: Turn._meta.get_field(name).get_default() for name in tables.TURNS.kept}  # type: ignore[union-attr]  # noqa: SLF001
             bare |= {name: record.get(name) for name in ("id", "parent", *PLACE)}
             row = self._row(tables.TURNS, bare | {"status": Turn.Status.COMPLETED.value})
             row |= {"deleted_at": row["created_at"], "attempts_left": 0}
@@ -310,7 +310,7 @@ def checked(table: Table, name: str, value: Any) -> Any:
     return value
 
 
-def _is_of_its_type(column: "Field[Any, Any]", value: object) -> bool:
+def _is_of_its_type(column: "Field[Any, Any]", value: object) -> bool:  # noqa: PLR0911
     match column:
         case DateTimeField():
             return isinstance(value, str) and _is_moment(value)
@@ -345,7 +345,7 @@ def _insert(model: type[Model], rows: Sequence[Row]) -> None:
     quote = connection.ops.quote_name
     statement = INSERT.format(
         table=quote(model._meta.db_table),  # noqa: SLF001
-        columns=", ".join(quote(column.column) for column in columns),
+        columns=", ".join(quote(column.column) for column in columns),  # type: ignore[arg-type]
     )
     for start in range(0, len(rows), ROWS_AT_ONCE):
         whole = [

@@ -19,6 +19,7 @@ SOME_IDS = dict.fromkeys(
         "experience_id",
         "server_id",
         "receipt_id",
+        "import_id",
         "slug",
     ],
     ID,

@@ -18,7 +18,10 @@ def test_every_operation_with_a_body_has_an_example():
     schema = ninja.get_openapi_schema(path_prefix="")
 
     with_body = {
-        route.name for route in ROUTES if "requestBody" in schema["paths"][route.path][route.method.lower()]
+        route.name
+        for route in ROUTES
+        if "application/json"  # a file has tests of its own
+        in schema["paths"][route.path][route.method.lower()].get("requestBody", {"content": ()})["content"]
     }
 
     assert with_body == BODIES.keys()

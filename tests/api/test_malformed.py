@@ -27,7 +27,7 @@ UNREADABLE = {
 def ids(conversation, api):
     memory = send(api, "POST", "/memories", {"statement": "Drinks tea"}).json()
     elsewhere = dict.fromkeys(
-        ("turn_id", "message_id", "experience_id", "tool_use_id", "server_id", "receipt_id"), ID
+        ("turn_id", "message_id", "experience_id", "tool_use_id", "server_id", "receipt_id", "import_id"), ID
     )
     return {"conversation_id": conversation["id"], "memory_id": memory["id"], "slug": "event", **elsewhere}
 

@@ -47,7 +47,7 @@ class TestNotice:
         forget(browser, figs)
 
         said = notice(browser)
-        assert "Preferences, learned on 3 May 2026" in said
+        assert "Likes and dislikes, learned on 3 May 2026" in said
         assert "figs" not in said
         assert "figs" not in str(dict(browser.session))
 

@@ -9,6 +9,7 @@ from datetime import timedelta
 from uuid import UUID
 
 import pytest
+from asgiref.sync import async_to_sync
 from django.apps import apps
 from django.test import Client
 from django.utils import timezone
@@ -35,6 +36,7 @@ from tests.tool_contexts import tool_context
 from tests.world import finished_turn
 
 WORD = "quincewort"
+UNSAID = "xyzzyplugh"
 SAID = "My favourite herb is a rare one"
 STREAMS = ("/stream", "/events")
 
@@ -186,22 +188,30 @@ def pages(it: Known) -> set[str]:
     return {
         address.replace(str(it.memory.id), "<id>").replace(str(it.former.id), "<former>")
         for address in walked
-        if shows(text_of(browser.get(address)), address)
+        if shows(browser, address)
     }
+
+
+@async_to_sync
+async def whole(response) -> bytes:
+    return b"".join([block async for block in response])
 
 
 def text_of(response) -> str:
     """Of an archive, all of its files."""
-    content = response.getvalue()
+    content = whole(response) if response.streaming else response.content
     if not zipfile.is_zipfile(io.BytesIO(content)):
         return content.decode()
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         return "".join(archive.read(name).decode() for name in archive.namelist())
 
 
-def shows(content: str, address: str) -> bool:
-    """Not where the address itself is all that holds it: the word stands in the field that was searched."""
-    return content.lower().count(WORD) > (2 if WORD in address else 0)
+def shows(browser: Client, address: str) -> bool:
+    """Not where the page only repeats what was searched, as it does with a word that nobody said."""
+    found = text_of(browser.get(address)).lower().count(WORD)
+    if found and WORD in address:
+        return found > text_of(browser.get(address.replace(WORD, UNSAID))).lower().count(UNSAID)
+    return found > 0
 
 
 def answering(it: Known) -> set[str]:

@@ -16,6 +16,8 @@ FORBIDDEN_BY_POLICY = {
     "a trigger filter that htmx would evaluate": re.compile(r"hx-trigger=\"[^\"]*\["),
     "another origin": re.compile(r"(?:src|href|action)=\"(?:https?:)?//"),
 }
+# A file of its own, which no policy of ours reaches: it must stand without any other.
+OUTSIDE_OF_IT = {"portability/index.html": {"an inline style"}}
 NAMES = list(templates())
 
 
@@ -28,7 +30,11 @@ def test_template_compiles(name):
 def test_template_keeps_to_the_content_policy(name):
     source = templates()[name]
 
-    found = [what for what, pattern in FORBIDDEN_BY_POLICY.items() if pattern.search(source)]
+    found = [
+        what
+        for what, pattern in FORBIDDEN_BY_POLICY.items()
+        if pattern.search(source) and what not in OUTSIDE_OF_IT.get(name, ())
+    ]
 
     assert found == []
 
