@@ -274,8 +274,12 @@ def _ids(sql: str, user_id: UUID, before: datetime) -> set[UUID]:
 
 
 def _entry(receipt: Receipt) -> dict[str, Any]:
-    memories = receipt.items.get(Sort.MEMORY.value, [])
-    return {"receipt": _said(receipt), "stones": tombstones.of(receipt.user_id, memories)}
+    return {"receipt": _said(receipt), "stones": tombstones.of(receipt.user_id, buried(receipt))}
+
+
+def buried(receipt: Receipt) -> list[str] | None:
+    """The memories whose tombstones belong to it; None: all of its person's."""
+    return None if receipt.scope == Scope.EVERYTHING else receipt.items.get(Sort.MEMORY.value, [])
 
 
 def _said(receipt: Receipt) -> dict[str, Any]:

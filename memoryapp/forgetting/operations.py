@@ -8,6 +8,7 @@ from typing import Final, TypeVar
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
+from django.dispatch import Signal
 from django.utils.translation import gettext
 
 from memoryapp.accounts import operations as accounts
@@ -30,6 +31,9 @@ logger = logging.getLogger(__name__)
 # A worker may record one thing more between the look at what hangs on a row and the end of the transaction, which the
 # database then refuses; it hears of the end within a second, so that a later try finds it silent.
 TRIES: Final = 10
+
+# Sent with ``user_id`` inside the transaction, before everything of a person goes: rooms above drop what they hold.
+everything = Signal()
 
 Result = TypeVar("Result")
 
@@ -60,22 +64,25 @@ def forget(user_id: UUID, asked: Asked, *, now: datetime, at_once: bool = False)
 def undo(user_id: UUID, receipt_id: UUID, *, now: datetime) -> Receipt:
     """Bring back what can still come back. Raises NotFoundError, ``NotUndoneError``, and what the tiers raise."""
     with transaction.atomic(durable=True):
+        history.lock_person(user_id)  # before anything of theirs, as everywhere
         receipt = queries.get_receipt(user_id, receipt_id)
+        if receipt.undone_at:
+            raise NotUndoneError(gettext("This was undone already."))
         if not _bring_back(receipt, now=now):
-            raise NotUndoneError(
-                gettext("This was undone already.") if receipt.undone_at else gettext("It is gone for good.")
-            )
+            raise NotUndoneError(gettext("It is gone for good."))
     return queries.get_receipt(user_id, receipt_id)
 
 
 def finish(user_id: UUID, receipt_id: UUID) -> Receipt:
     """Delete it for good now, whatever time there is left. Once more changes nothing. Raises NotFoundError."""
     with transaction.atomic(durable=True):
+        history.lock_person(user_id)
         receipt = queries.get_receipt(user_id, receipt_id)
-        for act in forgettings.hiding(user_id, _ids(receipt, Sort.MEMORY) + _ids(receipt, Sort.EXPERIENCE)):
-            forgettings.finish_within(user_id, act.id)
-        deletions.end_undo_within(user_id, _ids(receipt, Sort.TURN))
-        conversations.end_undo_within(user_id, _ids(receipt, Sort.CONVERSATION))
+        acts = [UUID(act_id) for act_id in receipt.acts]
+        for act_id in forgettings.open_among(user_id, acts):
+            forgettings.finish_within(user_id, act_id)
+        deletions.end_undo_within(user_id, acts)
+        conversations.end_undo_within(user_id, _not_restored(receipt, Sort.CONVERSATION))
         receipts.end_undo(receipt)
     return queries.get_receipt(user_id, receipt_id)
 
@@ -97,12 +104,12 @@ def _forget(user_id: UUID, asked: Asked, *, now: datetime, at_once: bool) -> Rec
         goes = taken(user_id, asked, now=now)
         if goes.is_nothing and not goes.is_everything:
             raise NothingToForgetError(gettext("There is nothing there to forget."))
-        subject_id = _uuid(asked.subject)
+        subject_id = None if goes.is_everything else _uuid(asked.subject)
         with receipts.together(
             user_id,
             asked.scope,
             now=now,
-            subject="" if subject_id else asked.subject[:60],
+            subject="" if subject_id or goes.is_everything else asked.subject[:60],
             subject_id=subject_id,
         ) as written:
             if goes.is_everything:
@@ -130,7 +137,9 @@ def _take(user_id: UUID, goes: Taken, *, now: datetime, is_final: bool) -> None:
 
 
 def _everything(user_id: UUID, scope: Scope, *, now: datetime) -> None:
-    """In all tiers, without asking what refers to what: nothing of it is left that could."""
+    """In all tiers, without asking what refers to what: nothing of it is left that could. Imports end first, so that
+    what they bring is there to be forgotten or comes no more."""
+    everything.send(sender=Receipt, user_id=user_id)
     counts = forgettings.delete_everything_within(user_id, now=now)
     counts |= records.delete_everything_within(user_id)
     context.delete_everything_within(user_id)
@@ -145,21 +154,24 @@ def _everything(user_id: UUID, scope: Scope, *, now: datetime) -> None:
 
 
 def _bring_back(receipt: Receipt, *, now: datetime) -> bool:
-    """Whether there was something."""
+    """Whether there was something. By the acts of this receipt alone: what it took may have been forgotten again since,
+    and a part of it may be gone with something else."""
     user_id = receipt.user_id
-    ids = _ids(receipt, Sort.MEMORY) + _ids(receipt, Sort.EXPERIENCE)
-    acts = [act.id for act in forgettings.hiding(user_id, ids)]
-    back = conversations.restore_conversations_within(user_id, _ids(receipt, Sort.CONVERSATION))
-    deleted = deletions.deletions_of(user_id, _ids(receipt, Sort.TURN))
-    for act_id in acts:
+    acts = [UUID(act_id) for act_id in receipt.acts]
+    back = len(conversations.restore_conversations_within(user_id, _not_restored(receipt, Sort.CONVERSATION)))
+    for act_id in forgettings.open_among(user_id, acts):
         forgettings.undo_within(user_id, act_id, now=now)
-    for deletion_id in deleted:
-        deletions.undo_deletion_within(user_id, deletion_id)
-    return bool(acts or back or deleted)
+        back += 1
+    for deletion_id in deletions.open_among(user_id, acts):
+        with suppress(NotFoundError):
+            deletions.undo_deletion_within(user_id, deletion_id)
+            back += 1
+    return back > 0
 
 
-def _ids(receipt: Receipt, sort: Sort) -> list[UUID]:
-    return [UUID(item_id) for item_id in receipt.items.get(sort, ())]
+def _not_restored(receipt: Receipt, sort: Sort) -> list[UUID]:
+    back = {*receipt.restored.get(sort, ())}
+    return [UUID(item_id) for item_id in receipt.items.get(sort, ()) if item_id not in back]
 
 
 def _uuid(subject: str) -> UUID | None:

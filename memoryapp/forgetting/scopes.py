@@ -1,6 +1,6 @@
 """What a person can ask to be forgotten, and what of every tier each of these takes."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
@@ -76,8 +76,36 @@ def _memory_and_source(user_id: UUID, memory_id: UUID) -> Taken:
     memory = longterm.get_memory(user_id, memory_id)
     quotes = extents.said_where(user_id, [memory.id])
     texts = transcript.texts_of(user_id, {message_id for message_id, _ in quotes})
-    words = [(id_, quote) for id_, quote in quotes if id_ in texts and Sought(quote).is_in(texts[id_])]
+    by_message: dict[UUID, list[str]] = {}
+    for message_id, quote in quotes:
+        by_message.setdefault(message_id, []).append(quote)
+    words = [
+        (message_id, span)
+        for message_id, text in texts.items()
+        for span in joined(text, by_message[message_id])
+    ]
     return Taken(memories=frozenset([memory.id]), words=words)
+
+
+def joined(text: str, quotes: Sequence[str]) -> list[str]:
+    """What these quotes cover of a text: of quotes that overlap one span, for the mark in place of the first would part
+    the second. A quote that stands there in other characters alone is taken as it is, and one that does not, not."""
+    spans: list[tuple[int, int]] = []
+    found = [(begin, begin + len(quote)) for quote in quotes for begin in _places(text, quote)]
+    for begin, end in sorted(found):
+        if spans and begin < spans[-1][1]:
+            spans[-1] = (spans[-1][0], max(end, spans[-1][1]))
+        else:
+            spans.append((begin, end))
+    otherwise = [quote for quote in quotes if quote not in text and Sought(quote).is_in(text)]
+    return list(dict.fromkeys([*(text[begin:end] for begin, end in spans), *otherwise]))
+
+
+def _places(text: str, quote: str) -> Iterator[int]:
+    begin = text.find(quote)
+    while begin >= 0:
+        yield begin
+        begin = text.find(quote, begin + 1)
 
 
 def _experience(user_id: UUID, experience_id: UUID) -> Taken:

@@ -9,7 +9,7 @@ from django.db import connection
 from django.db.models import QuerySet
 
 from memoryapp.accounts.models import User
-from memoryapp.forgetting import stages
+from memoryapp.forgetting import erasures, stages
 from memoryapp.longterm import tombstones
 from memoryapp.receipts import operations as receipts
 from memoryapp.receipts.models import Receipt, Sort
@@ -84,11 +84,10 @@ def _tombstones(receipt: Receipt) -> Check:
 
 
 def _among(receipt: Receipt, text: str) -> Check:
-    memories = receipt.items.get(Sort.MEMORY.value, [])
     key = User.objects.filter(id=receipt.user_id).values_list("forgetting_key", flat=True).first()
     if key is None:
         return Check("text", is_right=True, said="its key went with the account")
-    buried = {digest for _, digest, *_ in tombstones.of(receipt.user_id, memories)}
+    buried = {digest for _, digest, *_ in tombstones.of(receipt.user_id, erasures.buried(receipt))}
     is_right = not tombstones.digests(key, text).isdisjoint(buried)
     return Check("text", is_right, "is what was forgotten" if is_right else "is not what was forgotten")
 

@@ -255,6 +255,11 @@ def open_forgettings(user_id: UUID) -> QuerySet[Forgetting]:
     return acts.filter(undo_until__gt=Now()).order_by("-created_at", "-id")
 
 
+def open_among(user_id: UUID, ids: Collection[UUID]) -> list[UUID]:
+    """Those of these forgettings that can still be undone or finished, the newest first."""
+    return list(open_forgettings(user_id).filter(id__in=ids).values_list("id", flat=True))
+
+
 def hiding(user_id: UUID, ids: Collection[UUID]) -> QuerySet[Forgetting]:
     """Those that can still be undone and took one of these memories or experiences, newest first."""
     took = Q(memories__in=ids) | Q(experiences__in=ids)
@@ -372,6 +377,7 @@ def _issue(
         counts={"records": act.records_count},
         now=act.created_at,
         undo_until=None if act.finished_at else act.undo_until,
+        act_id=act.id,
     )
 
 

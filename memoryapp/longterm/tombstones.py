@@ -57,9 +57,11 @@ def newest(user_id: UUID, digests: Iterable[str]) -> Tombstone | None:
     )
 
 
-def of(user_id: UUID, memory_ids: Iterable[UUID | str]) -> list[tuple[str, str, str, str]]:
-    """Of these memories: which, the digest, since when and until when, as text."""
-    rows = Tombstone.objects.filter(user_id=user_id, memory_id__in=list(memory_ids)).order_by("id")
+def of(user_id: UUID, memory_ids: Iterable[UUID | str] | None) -> list[tuple[str, str, str, str]]:
+    """Of these memories (None: of all that was forgotten): which, the digest, since when and until when, as text."""
+    rows = Tombstone.objects.filter(user_id=user_id).order_by("id")
+    if memory_ids is not None:
+        rows = rows.filter(memory_id__in=list(memory_ids))
     return [
         (str(stone.memory_id), stone.digest, stone.created_at.isoformat(), stone.expires_at.isoformat())
         for stone in rows

@@ -1,6 +1,7 @@
 """What every command has in common that acts on an installation, up or not."""
 
 import os
+from argparse import ArgumentTypeError
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +16,15 @@ from memoryapp.embedded.servers import Servers, default_data_directory
 from memoryapp.errors import MemoryAppError
 from memoryapp.management.ending import ending_in_order
 
+MOST_DAYS = 3_660  # ten years
 _NO_REDIS = "redis://127.0.0.1:1/0"
+
+
+def days(text: str) -> int:
+    """Of an option: with none, or less, the backup just made would be too old."""
+    if text.isdecimal() and len(text) < 5 and 1 <= int(text) <= MOST_DAYS:
+        return int(text)
+    raise ArgumentTypeError(f"a whole number of days from 1 to {MOST_DAYS}, not {text!r}")
 
 
 class InstallationCommand(BaseCommand):

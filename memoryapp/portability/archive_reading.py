@@ -13,9 +13,8 @@ from memoryapp.errors import InvalidInputError
 from memoryapp.portability.archive_writing import DATA, FORMAT, VERSION
 from memoryapp.portability.records import Record
 
-MAX_LINE_BYTES: Final = 64 * 1024 * 1024  # one turn with all that was done for it
-MAX_TIMES_LARGER: Final = 200  # unpacked; text of chats becomes three to ten times smaller
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+# One turn with all that was done for it. Of brackets alone it takes fifty times as much memory.
+MAX_LINE_BYTES: Final = 16 * 1024 * 1024
 _LIST: Final = re.compile(r'"([a-z_]+)":\[\Z')
 _SUSPECT: Final = re.compile(r"\\u0000|\\ud[89a-f]", re.IGNORECASE)  # escaped NUL or half a pair, perhaps
 
@@ -98,7 +97,7 @@ def _found(lines: Iterator[str]) -> Iterator[Found]:
         raise _damaged(f"it is of another version than {VERSION}")
     section = ""
     is_in_turns = False
-    for line in lines:
+    for line in filter(None, lines):  # an empty list has an empty line
         if line in {"],", "]}"}:
             section = ""
         elif is_in_turns and line.startswith('],"'):
@@ -113,7 +112,7 @@ def _found(lines: Iterator[str]) -> Iterator[Found]:
         elif section == Part.CONVERSATION and line.endswith(',"turns":['):
             is_in_turns = True
             yield Found(Part.CONVERSATION, _loaded(line.removesuffix(',"turns":[') + "}"))
-        elif line:
+        else:
             yield Found(Part(section), _loaded(line.removesuffix(",")))
 
 

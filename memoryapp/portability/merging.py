@@ -312,8 +312,8 @@ def _title(title: object, said: Sequence[tuple[str, str]]) -> str:
 
 def _moment(record: Record, name: str) -> datetime | None:
     value: Any = record.get(name)
-    try:
-        found = datetime.fromisoformat(value) if value else None
-    except (TypeError, ValueError) as error:
-        raise DamagedArchiveError(f"This archive is damaged: {name} of a record is no moment.") from error
-    return found if found and found.tzinfo else None
+    if not value:
+        return None
+    if not isinstance(value, str) or not restoring.is_moment(value):
+        raise DamagedArchiveError(f"This archive is damaged: {name} of a record is no moment.")
+    return datetime.fromisoformat(value)

@@ -93,7 +93,11 @@ class Restoring:
         head = self._row(tables.CONVERSATIONS, chat.head) | {"forked_from_id": None}
         _insert(Conversation, [head])
         batch: list[Record] = []
+        above = {str(None)}
         for turn in turns:
+            if str(turn.get("parent")) not in above:
+                raise _wrong(tables.TURNS, "parent")  # below itself, or in another conversation
+            above.add(str(turn.get("id")))
             batch.append(turn)
             if len(batch) == TURNS_AT_ONCE:
                 self._turns(head["id"], batch)
@@ -313,7 +317,7 @@ def checked(table: Table, name: str, value: Any) -> Any:
 def _is_of_its_type(column: "Field[Any, Any]", value: object) -> bool:  # noqa: PLR0911
     match column:
         case DateTimeField():
-            return isinstance(value, str) and _is_moment(value)
+            return isinstance(value, str) and is_moment(value)
         case BooleanField():
             return isinstance(value, bool)
         case IntegerField():
@@ -327,7 +331,8 @@ def _is_of_its_type(column: "Field[Any, Any]", value: object) -> bool:  # noqa: 
     return False
 
 
-def _is_moment(value: str) -> bool:
+def is_moment(value: str) -> bool:
+    """Whether the database can hold it: with its zone, and not before the year 1 in UTC."""
     try:
         moment = datetime.fromisoformat(value)
         return moment.tzinfo is not None and moment.astimezone(UTC).year > 1

@@ -57,6 +57,8 @@ class Receipt(models.Model):
     # ``Sort`` → ids of what went, and of these what came back by an undo.
     items = models.JSONField(default=dict)
     restored = models.JSONField(default=dict)
+    # By what tiers undo it: ids of forgettings and of deletions of turns.
+    acts = models.JSONField(default=list)
     # What else went with it and does not come back: name → number of rows.
     counts = models.JSONField(default=dict)
     forgotten_at = models.DateTimeField()

@@ -27,14 +27,19 @@ class _Gathered:
     items: dict[str, set[str]] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
     undo_until: list[datetime | None] = field(default_factory=list)
+    acts: list[str] = field(default_factory=list)
 
-    def add(self, items: Items, counts: Mapping[str, int], undo_until: datetime | None) -> None:
+    def add(
+        self, items: Items, counts: Mapping[str, int], undo_until: datetime | None, act_id: UUID | None
+    ) -> None:
         for sort, ids in items.items():
             self.items.setdefault(sort.value, set()).update(map(str, ids))
         for name, number in counts.items():
             self.counts[name] = self.counts.get(name, 0) + number
         if any(items.values()):
             self.undo_until.append(undo_until)
+        if act_id:
+            self.acts.append(str(act_id))
 
 
 @dataclass(slots=True)
@@ -54,22 +59,24 @@ def issue(
     items: Items,
     now: datetime,
     undo_until: datetime | None = None,
+    act_id: UUID | None = None,
     counts: Mapping[str, int] | None = None,
     subject: str = "",
     subject_id: UUID | None = None,
 ) -> None:
     """Within the caller's transaction: these are forgotten, by whoever acts.
 
-    ``undo_until``: until when they can come back; None: they are gone. ``counts``: what else went with them, by name.
+    ``undo_until``: until when they can come back; None: they are gone. ``act_id``: by what the tier undoes it, where it
+    is not by the items themselves. ``counts``: what else went with them, by name.
     Inside ``together`` it becomes a part of that receipt. Without items there is nothing to say.
     """
     gathered = _gathered.get()
     if gathered is None:
         gathered = _Gathered()
-        gathered.add(items, counts or {}, undo_until)
+        gathered.add(items, counts or {}, undo_until, act_id)
         _write(user_id, scope, gathered, now=now, subject=subject, subject_id=subject_id)
     else:
-        gathered.add(items, counts or {}, undo_until)
+        gathered.add(items, counts or {}, undo_until, act_id)
 
 
 @contextmanager
@@ -101,8 +108,7 @@ def take_back(user_id: UUID, items: Items, *, now: datetime) -> None:
     back = {sort.value: set(map(str, ids)) for sort, ids in items.items() if ids}
     holding = Q()
     for sort, ids in back.items():
-        for item_id in ids:
-            holding |= Q(**{f"items__{sort}__contains": [item_id]})
+        holding |= Q(**{f"items__{sort}__has_any_keys": sorted(ids)})  # of an array: any of its strings
     if not holding:
         return
     rows = Receipt.objects.select_for_update().filter(holding, user_id=user_id, undone_at=None)
@@ -117,8 +123,9 @@ def take_back(user_id: UUID, items: Items, *, now: datetime) -> None:
 
 
 def end_undo(receipt: Receipt) -> None:
-    """Within the caller's transaction: what has not come back does not any more."""
-    Receipt.objects.filter(id=receipt.id, undo_until__isnull=False).update(undo_until=Now())
+    """Within the caller's transaction: what has not come back does not any more. Once more changes nothing."""
+    still_open = Receipt.objects.filter(id=receipt.id, undone_at=None, undo_until__gt=Now())
+    still_open.update(undo_until=Now())
 
 
 def signature(receipt: Receipt) -> str:
@@ -155,6 +162,7 @@ def _write(
         actor=acting.actor,
         actor_name=acting.name,
         items=items,
+        acts=gathered.acts,
         counts={name: number for name, number in sorted(gathered.counts.items()) if number},
         forgotten_at=now,
         undo_until=None if is_final else min(undoable),

@@ -72,7 +72,9 @@ def delete_turns_within(
     _words_are_others(turn)
     _note(Verb.DELETED, turn, exchanges=taken)
     undo_until = None if is_final else until
-    receipts.issue(user_id, Scope.TURNS, items={Sort.TURN: doomed}, now=now, undo_until=undo_until)
+    receipts.issue(
+        user_id, Scope.TURNS, items={Sort.TURN: doomed}, now=now, undo_until=undo_until, act_id=deletion_id
+    )
     return Deletion(deletion_id, turn.conversation_id, taken, until)
 
 
@@ -111,17 +113,16 @@ def undo_deletion_within(user_id: UUID, deletion_id: UUID) -> Conversation:
     return queries.get_conversation(user_id, root.conversation_id)
 
 
-def deletions_of(user_id: UUID, turn_ids: Collection[UUID]) -> list[UUID]:
-    """Which deletions took these turns and can still be undone; the newest first."""
-    rows = Turn.everything.filter(user_id=user_id, id__in=turn_ids, undo_until__gt=Now())
-    found = set(rows.exclude(deletion_id=None).values_list("deletion_id", flat=True))
-    return sorted(filter(None, found), reverse=True)
+def open_among(user_id: UUID, ids: Collection[UUID]) -> list[UUID]:
+    """Those of these deletions that can still be undone, the newest first."""
+    rows = Turn.everything.filter(user_id=user_id, deletion_id__in=ids, undo_until__gt=Now())
+    return sorted(filter(None, set(rows.values_list("deletion_id", flat=True))), reverse=True)
 
 
-def end_undo_within(user_id: UUID, turn_ids: Collection[UUID]) -> None:
-    """Within the caller's transaction: these deleted turns come back no longer, and go with the next sweep."""
-    rows = Turn.everything.filter(user_id=user_id, id__in=turn_ids, deletion_id__isnull=False)
-    rows.filter(undo_until__gt=Now()).update(undo_until=Now())
+def end_undo_within(user_id: UUID, ids: Collection[UUID]) -> None:
+    """Within the caller's transaction: what these deletions took comes back no longer, and goes with the next sweep."""
+    rows = Turn.everything.filter(user_id=user_id, deletion_id__in=ids, undo_until__gt=Now())
+    rows.update(undo_until=Now())
 
 
 def delete_turns_for_good() -> int:

@@ -8,7 +8,8 @@ from django.db import connection
 from django.utils import timezone
 
 from memoryapp.accounts.models import User
-from memoryapp.forgetting import erasures, stages
+from memoryapp.forgetting import erasures, operations, stages
+from memoryapp.forgetting.scopes import Asked
 from memoryapp.longterm import forgettings, tombstones
 from memoryapp.longterm import operations as longterm
 from memoryapp.longterm.models import Memory, Tombstone
@@ -229,6 +230,20 @@ def test_an_account_that_was_deleted_is_deleted_again(alice, bob, journal):
     assert not User.objects.filter(id=alice.id).exists()
     assert live(bob) == [STATEMENT]
     assert Receipt.objects.get().scope == Scope.ACCOUNT
+
+
+@COMMITTED
+def test_what_everything_buried_is_buried_again_after_a_restore(alice, journal):
+    backup = Backup()
+    memory = remember(alice, STATEMENT).memory
+    operations.forget(alice.id, Asked(Scope.EVERYTHING), now=timezone.now())
+    lines = journal()
+    backup.restore()
+
+    erasures.replay(lines)
+
+    with pytest.raises(ForgottenError):
+        remember_from(alice, message(alice, STATEMENT), STATEMENT, said_at=memory.said_at)
 
 
 @COMMITTED

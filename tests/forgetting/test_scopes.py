@@ -15,6 +15,7 @@ from memoryapp.longterm import operations as longterm
 from memoryapp.longterm import queries as memories
 from memoryapp.longterm.models import Memory, Tombstone
 from memoryapp.longterm.operations import ForgottenError, Source
+from memoryapp.portability.models import ImportBatch, ImportFile
 from memoryapp.receipts import queries as receipts
 from memoryapp.receipts.models import Receipt, Scope
 from memoryapp.scratchpad import queries as runs
@@ -317,3 +318,83 @@ def test_a_strangers_receipt_is_not_there(alice, bob):
     for act in (operations.finish, lambda *ids: operations.undo(*ids, now=timezone.now())):
         with pytest.raises(NotFoundError):
             act(bob.id, receipt.id)
+
+
+def test_a_receipt_that_was_undone_has_no_say_over_what_is_forgotten_since(alice):
+    memory = remember(alice, SAID, kind="preference").memory
+    first = forget(alice, Scope.MEMORY, memory.id)
+    operations.undo(alice.id, first.id, now=timezone.now())
+    remember(alice, "I like figs", kind="preference")
+    second = forget(alice, Scope.KIND, "preference")
+
+    operations.finish(alice.id, first.id)
+    with pytest.raises(NotUndoneError):
+        operations.undo(alice.id, first.id, now=timezone.now())
+
+    assert known(alice) == set()
+    operations.undo(alice.id, second.id, now=timezone.now())
+    assert known(alice) == {SAID, "I like figs"}
+
+
+def test_a_conversation_that_came_back_and_was_deleted_again_is_the_newer_receipts(alice):
+    (turn,) = talk(alice, SAID)
+    learn(turn)
+    first = forget(alice, Scope.CONVERSATION, turn.conversation_id)
+    conversations.restore_conversation(alice.id, turn.conversation_id)
+    conversations.delete_conversation(alice.id, turn.conversation_id)
+
+    operations.undo(alice.id, first.id, now=timezone.now())
+
+    assert known(alice) == {SAID}
+    assert not transcript.conversations(alice.id).filter(id=turn.conversation_id)
+
+
+def test_what_can_come_back_does_although_a_part_is_gone_with_something_else(alice):
+    old, new = talk(alice, "My sister is Ada.", SAID)
+    Conversation.objects.filter(id=old.conversation_id).update(created_at=timezone.now() - timedelta(days=3))
+    Turn.objects.filter(id=old.id).update(created_at=timezone.now() - timedelta(days=3))
+    learn(new)
+    receipt = forget(alice, Scope.RECENT, "hour")
+    conversations.delete_conversation(alice.id, old.conversation_id)
+
+    operations.undo(alice.id, receipt.id, now=timezone.now())
+
+    assert known(alice) == {SAID}
+
+
+def test_finishing_twice_moves_nothing(alice):
+    receipt = forget(alice, Scope.MEMORY, remember(alice, SAID).memory.id)
+    first = operations.finish(alice.id, receipt.id).undo_until
+
+    assert operations.finish(alice.id, receipt.id).undo_until == first
+
+
+def test_quotes_that_overlap_leave_nothing_of_either(alice):
+    (turn,) = talk(alice, "My heron is called Wotan, no wait: called Freya. He is grey.")
+    former = learn(turn, "My heron is called Wotan", quote="My heron is called Wotan, no wait", key="heron")
+    learn(turn, "My heron is called Freya", quote="Wotan, no wait: called Freya", key="heron")
+    current = Memory.objects.get(statement="My heron is called Freya")
+    Memory.objects.filter(id=former.id).update(superseded_by=current)
+
+    forget(alice, Scope.MEMORY_AND_SOURCE, current.id)
+
+    (text,) = transcript.texts_of(alice.id, [transcript.user_message(turn).id]).values()
+    assert "Wotan" not in text
+    assert "Freya" not in text
+    assert "He is grey." in text
+
+
+def test_everything_takes_the_imports_that_wait(alice):
+    batch = ImportBatch.objects.create(
+        user=alice, created_at=timezone.now(), status=ImportBatch.Status.READY, samples={"new": [SAID]}
+    )
+    ImportFile.objects.create(user=alice, batch=batch, number=0, data=SAID.encode())
+
+    forget(alice, Scope.EVERYTHING)
+
+    assert not ImportBatch.objects.filter(user=alice).exists()
+    assert not ImportFile.objects.filter(user=alice).exists()
+
+
+def test_a_receipt_of_everything_keeps_no_words(alice):
+    assert forget(alice, Scope.EVERYTHING, "my heron Wotan").subject == ""

@@ -10,7 +10,7 @@ from django.utils import timezone
 from memoryapp.conf import get_conf
 from memoryapp.embedded.data_directory import DataDirectory
 from memoryapp.forgetting import erasures
-from memoryapp.management.installation import InstallationCommand
+from memoryapp.management.installation import InstallationCommand, days
 
 
 class Command(InstallationCommand):
@@ -24,7 +24,7 @@ class Command(InstallationCommand):
         parser.add_argument(
             "--keep-days",
             metavar="N",
-            type=int,
+            type=days,
             help="drop what is older: no backup is, so nothing repeats it",
         )
         parser.add_argument(

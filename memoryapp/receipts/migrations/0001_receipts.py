@@ -24,6 +24,7 @@ class Migration(migrations.Migration):
                 ('actor_name', models.CharField(blank=True, max_length=150)),
                 ('items', models.JSONField(default=dict)),
                 ('restored', models.JSONField(default=dict)),
+                ('acts', models.JSONField(default=list)),
                 ('counts', models.JSONField(default=dict)),
                 ('forgotten_at', models.DateTimeField()),
                 ('undo_until', models.DateTimeField(blank=True, null=True)),
