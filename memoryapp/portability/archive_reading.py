@@ -15,6 +15,8 @@ from memoryapp.portability.records import Record
 
 # One turn with all that was done for it. Of brackets alone it takes fifty times as much memory.
 MAX_LINE_BYTES: Final = 16 * 1024 * 1024
+MAX_TIMES_LARGER: Final = 200  # unpacked; text of chats becomes three to ten times smaller
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _LIST: Final = re.compile(r'"([a-z_]+)":\[\Z')
 _SUSPECT: Final = re.compile(r"\\u0000|\\ud[89a-f]", re.IGNORECASE)  # escaped NUL or half a pair, perhaps
 
