@@ -2,13 +2,13 @@
 
 import json
 import re
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from memoryapp.bench.serving import serving
 from memoryapp.llm.tokens import estimate_text
 
 REPLY = (
@@ -38,14 +38,8 @@ class ScriptedModel:
 
     @contextmanager
     def serving(self) -> Iterator["ScriptedModel"]:
-        thread = threading.Thread(target=self._server.serve_forever, name="scripted-model", daemon=True)
-        thread.start()
-        try:
+        with serving(self._server, name="scripted-model"):
             yield self
-        finally:
-            self._server.shutdown()
-            self._server.server_close()
-            thread.join()
 
     def excess(self, request: dict[str, Any], *, input_tokens: int) -> str:
         """Why a request is refused, in the provider's words; "" when it fits."""

@@ -42,17 +42,6 @@ def of_program(user_id: UUID, name: str) -> set[UUID]:
     return set(rows.values_list("id", flat=True))
 
 
-def programs(user_id: UUID) -> list[str]:
-    """Which have written something that is still remembered."""
-    rows = Memory.objects.for_user(user_id).exclude(program="").order_by("program")
-    return list(rows.values_list("program", flat=True).distinct())
-
-
-def channels(user_id: UUID) -> set[str]:
-    """By which ways something came that is still remembered."""
-    return set(Memory.objects.for_user(user_id).order_by().values_list("channel", flat=True).distinct())
-
-
 def learned_in(user_id: UUID, conversation_ids: Collection[UUID]) -> Learned:
     """From what was said in these conversations."""
     here = MemorySource.objects.filter(

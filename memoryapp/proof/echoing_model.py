@@ -7,7 +7,6 @@ keeps every request that it was sent.
 import itertools
 import json
 import re
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
@@ -15,6 +14,7 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
 
+from memoryapp.bench.serving import serving
 from memoryapp.lifecycle import prompts
 from memoryapp.proof.canaries import WORD_CHARS
 from memoryapp.proof.note_server import SLUG as NOTE_SERVER
@@ -65,14 +65,8 @@ class EchoingModel:
 
     @contextmanager
     def serving(self) -> Iterator["EchoingModel"]:
-        thread = threading.Thread(target=self._server.serve_forever, name="echoing-model", daemon=True)
-        thread.start()
-        try:
+        with serving(self._server, name="echoing-model"):
             yield self
-        finally:
-            self._server.shutdown()
-            self._server.server_close()
-            thread.join()
 
     def keep(self, body: bytes) -> None:
         self._requests.append(body)
