@@ -102,6 +102,9 @@ class FailingModel:
         with self._lock:
             return [call for call in self.calls if call.question == question]
 
+    def recover(self) -> None:
+        self.is_overloaded = False
+
     @contextmanager
     def serving(self) -> Iterator["FailingModel"]:
         self.listen()
