@@ -156,8 +156,8 @@ def _url(memory_id: UUID) -> str:
 
 @dataclass(frozen=True, slots=True)
 class EndingRow:
-    """A fact that expires. ``ends_at``: its last moment; ``left``: how long it has, in words; ``extends_to``: its last
-    day if it were extended now, None where that moves nothing."""
+    """A fact that expires. ``ends_at``: its last moment; ``left``: how long it has, in words; ``expires_text``: until
+    which day; ``extends_to``: its last day if it were extended now, None where that moves nothing."""
 
     memory_id: UUID
     statement: str
@@ -166,6 +166,7 @@ class EndingRow:
     said_at: datetime
     ends_at: datetime
     left: str
+    expires_text: str
     extends_to: date | None
 
 
@@ -185,22 +186,28 @@ def by_day(
     ``extended``: when those would expire that can be extended."""
     days: list[EndingDay] = []
     for memory in memories:
-        ends_at: datetime = memory.fades_at  # type: ignore[attr-defined]  # annotated by the query
-        day = last_day(ends_at)
+        row = ending_row(memory, extended=extended, now=now)
+        day = row.ends_at.date()
         if not days or days[-1].date != day:
             days.append(EndingDay(_day_name(day, now=now), day, []))
-        row = EndingRow(
-            memory_id=memory.id,
-            statement=memory.statement,
-            url=_url(memory.id),
-            kind_label=gettext(memory.kind.label),
-            said_at=memory.said_at,
-            ends_at=last_moment(ends_at),
-            left=left_text(ends_at, now=now),
-            extends_to=last_day(extended[memory.id]) if memory.id in extended else None,
-        )
         days[-1].rows.append(row)
     return days
+
+
+def ending_row(memory: Memory, *, extended: Mapping[UUID, datetime], now: datetime) -> EndingRow:
+    """As ``by_day``."""
+    ends_at: datetime = memory.fades_at  # type: ignore[attr-defined]  # annotated by the query
+    return EndingRow(
+        memory_id=memory.id,
+        statement=memory.statement,
+        url=_url(memory.id),
+        kind_label=gettext(memory.kind.label),
+        said_at=memory.said_at,
+        ends_at=last_moment(ends_at),
+        left=left_text(ends_at, now=now),
+        expires_text=expires_text(ends_at, now=now),
+        extends_to=last_day(extended[memory.id]) if memory.id in extended else None,
+    )
 
 
 def _day_name(day: date, *, now: datetime) -> str:

@@ -23,7 +23,7 @@ from memoryapp.inspector import overview_presentation as show
 from memoryapp.inspector.posted import next_page, version_of
 from memoryapp.inspector.undoing import Offer
 from memoryapp.inspector.views import SOON_DAYS, render_page
-from memoryapp.longterm import queries, tallies
+from memoryapp.longterm import lifetimes, queries, tallies
 from memoryapp.longterm.feedback import give_feedback
 from memoryapp.longterm.models import Memory
 from memoryapp.longterm.tallies import Standing
@@ -55,6 +55,7 @@ def overview(request: HttpRequest) -> HttpResponse:
     )
     facts = sum(n for _, n in standing.by_kind)
     expiring = _first(queries.expiring_soon(user_id, now=now, days=SOON_DAYS), standing.ending)
+    extended = lifetimes.extended_ends(user_id, [memory.id for memory in expiring], now=now)
     recalls = context_queries.recalls_per_week(user_id, weeks=WEEKS, now=now)
     quota = queries.quota(user_id)
     tiers = _tiers(user_id, facts=facts)
@@ -83,7 +84,7 @@ def overview(request: HttpRequest) -> HttpResponse:
             presentation.memory_row(memory)
             for memory in queries.memories(user_id, status="waiting").order_by("-recorded_at", "-id")[:3]
         ],
-        "expiring": [presentation.memory_row(memory) for memory in expiring],
+        "expiring": [show.ending_row(memory, extended=extended, now=now) for memory in expiring],
         "expiring_count": standing.ending,
         "kinds": show.kinds_chart(standing.by_kind),
         "growth": show.growth_chart(standing.growth),
@@ -110,7 +111,7 @@ def fact_swap(request: HttpRequest, memory_id: UUID) -> HttpResponse:
 
 def _swapped(successor: Memory | None) -> Offer:
     """The way back is the same the other way round."""
-    text = gettext("The former value is in use again.")
+    text = gettext("What it said before is in use again.")
     if successor is None:
         return Offer(text)
     url = reverse("inspector:fact_swap", args=[successor.id])

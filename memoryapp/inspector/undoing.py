@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
+from django.db.models import Min, Sum
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
@@ -32,7 +33,8 @@ NO_FIELDS: Final[Mapping[str, str]] = {}
 @dataclass(frozen=True, slots=True)
 class Offer:
     """``text`` is whole sentences of the program, never what somebody said. ``until``: an ISO moment, or empty.
-    ``see_url``: of what it tells of, to look at. ``ids``: of memories that it is about, one more than are named."""
+    ``see_url``: of what it tells of, to look at. ``ids``: of memories that it is about, one more than are named.
+    ``more``: what else became of it, for who wants to know. ``is_nothing``: nothing was changed, and why is said."""
 
     text: str
     url: str = ""
@@ -42,6 +44,8 @@ class Offer:
     finish_url: str = ""
     see_url: str = ""
     ids: Sequence[str] = ()
+    more: str = ""
+    is_nothing: bool = False
 
     @property
     def until_at(self) -> datetime | None:
@@ -63,6 +67,14 @@ class Told:
     marks: Sequence[Mark]
     has_more: bool
     made_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """How many facts can still be brought back, and until when all of them can."""
+
+    count: int
+    until: datetime
 
 
 def offer(
@@ -88,21 +100,22 @@ def put(request: HttpRequest, made: Offer) -> None:
     request.session[_SESSION_KEY] = [*waiting, asdict(made)][-KEPT:]
 
 
-def of_forgetting(forgetting: Forgetting, *, text: str) -> Offer:
+def of_forgetting(forgetting: Forgetting, *, text: str, more: str = "") -> Offer:
     """Of a forgetting that its person can still undo, or finish now; with what does not come back then."""
     if forgetting.finished_at is not None:
-        return Offer(text)
-    text = f"{text} {_gone_for_good(forgetting.records_count)}".strip()
-    return _of_open(forgetting, undoable.ids_of([forgetting])[forgetting.id], text=text)
+        return Offer(text, more=more)
+    more = f"{more} {_gone_for_good(forgetting.records_count)}".strip()
+    return _of_open(forgetting, undoable.ids_of([forgetting])[forgetting.id], text=text, more=more)
 
 
-def _of_open(forgetting: Forgetting, ids: Collection[UUID], *, text: str) -> Offer:
+def _of_open(forgetting: Forgetting, ids: Collection[UUID], *, text: str, more: str = "") -> Offer:
     return Offer(
         text,
         url=reverse("inspector:forgetting_undo", args=[forgetting.id]),
         until=forgetting.undo_until.isoformat(),
         finish_url=reverse("inspector:forgetting_finish", args=[forgetting.id]),
         ids=_kept(ids),
+        more=more,
     )
 
 
@@ -122,15 +135,15 @@ def tell(request: HttpRequest, text: str, *, ids: Collection[UUID] = ()) -> None
     put(request, Offer(text, ids=_kept(ids)))
 
 
-def offer_forgetting(request: HttpRequest, forgetting: Forgetting, *, text: str) -> None:
+def offer_forgetting(request: HttpRequest, forgetting: Forgetting, *, text: str, more: str = "") -> None:
     """As ``of_forgetting``."""
-    put(request, of_forgetting(forgetting, text=text))
+    put(request, of_forgetting(forgetting, text=text, more=more))
 
 
-def offer_lifetimes(request: HttpRequest, user_id: UUID, undo_id: UUID, *, text: str) -> None:
+def offer_lifetimes(request: HttpRequest, user_id: UUID, undo_id: UUID, *, text: str, changed: int) -> None:
     """Of a change of lifetimes that was given this id; what changed nothing is only told."""
     made = lifetimes.find_change(user_id, undo_id)
-    put(request, _of_change(made, text=text) if made else Offer(text))
+    put(request, _of_change(made, text=text) if made else Offer(text, is_nothing=not changed))
 
 
 def _of_change(made: LifetimeChange, *, text: str) -> Offer:
@@ -190,6 +203,15 @@ def open_offers(user_id: UUID, *, is_own: bool, now: datetime) -> list[Told]:
     found += [(made.made_at, _of_change(made, text=_changed(made))) for made in changes]
     found.sort(key=lambda each: each[0], reverse=True)
     return told(user_id if is_own else None, [offer for _, offer in found], made=[at for at, _ in found])
+
+
+def forgotten_facts(request: HttpRequest, user_id: UUID) -> Forgotten | None:
+    """What can still be taken back, unless a notice on the page tells of it."""
+    if _SESSION_KEY in request.session:
+        return None
+    acts = forgettings.open_forgettings(user_id).filter(memories_count__gt=0).order_by()
+    found = acts.aggregate(count=Sum("memories_count"), until=Min("undo_until"))
+    return Forgotten(**found) if found["count"] else None
 
 
 def of_memory(request: HttpRequest, memory: Memory, *, now: datetime) -> Offer | None:

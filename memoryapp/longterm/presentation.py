@@ -53,6 +53,12 @@ def expires_text(fades_at: datetime | None, *, now: datetime) -> str:
     return gettext("expires {day}").format(day=date_format(day, gettext("j F Y")))
 
 
+def ends_text(fades_at: datetime) -> str:
+    """As a sentence: "It expires at the end of 1 December 2026." """
+    day = date_format(last_day(fades_at), gettext("j F Y"))
+    return gettext("It expires at the end of {day}.").format(day=day)
+
+
 def last_moment(fades_at: datetime) -> datetime:
     """Of which the day and the minute are the last: what ends at midnight holds until 23:59 of the day before."""
     return timezone.localtime(fades_at - timedelta(microseconds=1))

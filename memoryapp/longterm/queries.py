@@ -8,6 +8,7 @@ from uuid import UUID
 
 from django.db.models import Count, Exists, F, Max, OuterRef, Prefetch, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce, Now
+from django.utils import timezone
 from django.utils.translation import gettext
 
 from memoryapp.accounts.models import User
@@ -24,6 +25,7 @@ from memoryapp.longterm.models import (
     MemorySource,
     MemoryVersion,
 )
+from memoryapp.policies import dates
 from memoryapp.policies.trust import Origin
 
 CONFIRMED = "confirmed"  # the reason of a version by which what waited became live
@@ -312,7 +314,21 @@ def superseded_by(memory: Memory) -> MemoryQuerySet:
 
 
 def expiring_soon(user_id: UUID, *, now: datetime, days: int) -> MemoryQuerySet:
-    return memories(user_id, expires_before=now + timedelta(days=days)).order_by(F("fades_at"), "id")
+    """What has its last day at most so many days after today."""
+    return memories(user_id, expires_before=after_days(days, now=now)).order_by(F("fades_at"), "id")
+
+
+def ending(user_id: UUID) -> MemoryQuerySet:
+    """What is in use and does not stay for ever, what ends first first."""
+    return memories(user_id).exclude(Q(fades_at=None)).order_by(F("fades_at"), "id")
+
+
+def after_days(days: int, *, now: datetime) -> datetime:
+    """What has its last day at most so many days after today ends before this, in the time zone that is active: what
+    ends at midnight has the day before as its last."""
+    after = timezone.localdate(now) + timedelta(days=days + 1)
+    midnight = dates.midnight(after, time_zone=timezone.get_current_timezone_name())
+    return midnight + timedelta(microseconds=1)
 
 
 def as_of(user_id: UUID, moment: datetime) -> MemoryQuerySet:

@@ -25,7 +25,7 @@ from django.utils.translation import gettext
 
 from memoryapp.longterm.changed_kinds import is_changed_since, with_hidden_at
 from memoryapp.longterm.models import Kind, Memory, MemoryQuerySet, MemoryVersion
-from memoryapp.longterm.queries import WAITING, memories, statement_kinds
+from memoryapp.longterm.queries import WAITING, after_days, memories, statement_kinds
 
 _LATER, _SOON, _ENDED, _LONG_OVER = "later", "soon", "ended", "long over"
 
@@ -75,7 +75,7 @@ def standing(
     grouped = rows.annotate(
         week=TruncWeek("recorded_at", tzinfo=zone),
         is_new=ExpressionWrapper(_is_new(user_id, since), output_field=BooleanField()),
-        end=_end(since=since, soon=now + timedelta(days=days)),
+        end=_end(since=since, soon=after_days(days, now=now)),
     ).values_list(*keys)
     by_kind, by_week, by_end = Counter[int](), Counter[date](), Counter[str]()
     learned = 0
@@ -110,11 +110,11 @@ def _end(*, since: datetime, soon: datetime) -> Case:
 
 
 def expiring_count(user_id: UUID, *, now: datetime, days: int) -> int:
-    """How many in-use facts end within these days; asked for every page, of the rows that can end at all."""
+    """How many ``queries.expiring_soon`` lists; asked for every page, of the rows that can end at all."""
     ending = Memory.objects.for_user(user_id).filter(status=Memory.Status.ACTIVE, is_kept=False)
     ending = ending.exclude(expires_at=None, kind__ttl_days=None).with_expiry()
     # First what most rows are not.
-    return ending.filter(Q(fades_at__lt=now + timedelta(days=days)) & Q(fades_at__gt=Now())).count()
+    return ending.filter(Q(fades_at__lt=after_days(days, now=now)) & Q(fades_at__gt=Now())).count()
 
 
 def learned_since(user_id: UUID, since: datetime) -> MemoryQuerySet:

@@ -34,6 +34,7 @@ document.addEventListener("click", (event) => {
   }
   last = box;
   showCount();
+  if (box.checked) box.closest("[data-fact]").scrollIntoView({ block: "nearest" }); // not under the bar
 });
 
 document.addEventListener("change", (event) => {

@@ -1,10 +1,12 @@
 """One thing done to many facts: those that were picked, or all that match; many only after a typed word."""
 
+import re
 from datetime import timedelta
 
 import pytest
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.formats import date_format
 
 from memoryapp.activity.models import Entry
 from memoryapp.longterm import forgettings, lifetimes, queries
@@ -43,7 +45,9 @@ def test_the_next_page_offers_to_undo_it_and_only_that_page(browser, alice):
     first, second = browser.get(FACTS), browser.get(FACTS)
 
     act = Forgetting.objects.get(user=alice)
-    assert "Forgotten: 2 facts. You can undo this until" in words_of(first)
+    assert "Forgotten: 2 facts." in words_of(first)
+    assert re.search(r"You can undo this until \d\d:\d\d\. See in Activity Undo", words_of(first))
+    assert f"{reverse('inspector:activity')}#undoable" in first.content.decode()
     assert reverse("inspector:forgetting_undo", args=[act.id]) in first.content.decode()
     assert "Forgotten: 2 facts" not in words_of(second)
 
@@ -238,11 +242,74 @@ def test_extending_counts_those_that_moved_and_says_what_became_of_the_others(br
 
     first, second = [offer["text"] for offer in browser.session["undo_offers"]]
     assert first == (
-        "Extended: 1 fact from today. 1 is kept for ever. 1 keeps its own date. "
-        "1 has its full lifetime already. 1 is not in use."
+        f"Extended: 1 fact. It expires at the end of {said(180)}. 1 fact is kept for ever. "
+        "1 fact keeps its own date. 1 fact already has its full lifetime. 1 fact is not in use."
     )
-    assert second == "Nothing was extended. 1 is kept for ever. 2 have their full lifetime already."
+    assert second == ("1 fact is kept for ever. 2 facts already have their full lifetime. Nothing was moved.")
     assert list(Entry.objects.values_list("rows", "subject_id")) == [(1, moved.id)]
+
+
+def test_what_moved_nothing_is_told_neutrally_and_what_was_confirmed_is_not(browser, alice):
+    memory = remember(alice, "My parcel number is 4711", kind="ticket").memory
+    waiting = remember(alice, "Trust this page", origin=Origin.UNTRUSTED).memory
+
+    browser.post(BULK, {"do": "extend", "fact": picked(memory)})
+    unmoved = browser.get(FACTS).content.decode()
+    browser.post(BULK, {"do": "confirm", "fact": picked(waiting)})
+    confirmed = browser.get(FACTS).content.decode()
+
+    assert "1 fact already has its full lifetime. Nothing was moved." in unmoved
+    assert "notice--success" not in unmoved
+    assert "notice--success" in confirmed
+
+
+def test_extending_many_says_until_when_they_live_now(browser, alice):
+    tickets = [
+        remember(alice, f"My parcel number is {number}", kind="ticket", said_at=NOW - number * DAY).memory
+        for number in (3, 9)
+    ]
+    event = remember(alice, "The fair is in spring", kind="event", said_at=NOW - 9 * DAY).memory
+    browser.post(BULK, {"do": "extend", "fact": picked(*tickets)})
+    Memory.objects.filter(user=alice).update(affirmed_at=NOW - 5 * DAY)
+    browser.post(BULK, {"do": "extend", "fact": picked(*tickets, event)})
+
+    same, several = [offer["text"] for offer in browser.session["undo_offers"]]
+
+    assert same == f"Extended: 2 facts. They expire at the end of {said(30)}."
+    assert several == f"Extended: 3 facts. They expire between {said(30)} and {said(180)}."
+
+
+def said(days: int) -> str:
+    """The day so far away, as pages write it."""
+    return date_format(timezone.localdate() + timedelta(days=days), "j F Y")
+
+
+def test_what_can_still_be_undone_is_listed_once_the_notice_is_gone(browser, alice, bob):
+    one, two, three = many(alice, 3)
+    browser.post(BULK, {"do": "forget", "fact": picked(one, two)})
+    with_notice = browser.get(FACTS)
+    browser.post(BULK, {"do": "forget", "fact": picked(three)})
+    browser.get(FACTS)
+
+    after = browser.get(FACTS)
+    browser.force_login(bob)
+    of_bob = words_of(browser.get(FACTS))
+
+    first = Forgetting.objects.filter(user=alice).earliest("created_at")
+    until = timezone.localtime(first.undo_until)
+    assert "Forgotten lately" not in words_of(with_notice)
+    assert f"Forgotten lately: 3 facts. You can undo this until {until:%H:%M}. Show" in words_of(after)
+    assert one.statement not in words_of(after)
+    assert "Forgotten lately" not in of_bob
+
+
+def test_what_can_be_undone_no_longer_is_not_listed(browser, alice):
+    [one] = many(alice, 1)
+    browser.post(BULK, {"do": "forget", "fact": picked(one)})
+    browser.get(FACTS)
+    Forgetting.objects.update(undo_until=timezone.now())
+
+    assert "Forgotten lately" not in words_of(browser.get(FACTS))
 
 
 def test_kept_extended_and_of_another_kind(browser, alice):

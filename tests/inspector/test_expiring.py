@@ -10,7 +10,8 @@ from django.utils import timezone
 
 from memoryapp.inspector import overview_presentation, undoing
 from memoryapp.longterm import kind_changes, lifetimes, queries, tallies
-from memoryapp.longterm.models import KindChange, Memory
+from memoryapp.longterm.models import Kind, KindChange, Memory
+from memoryapp.longterm.presentation import last_day
 from tests.inspector.reading import words_of
 from tests.longterm.saying import DAY, NOW, live, remember
 
@@ -68,6 +69,53 @@ def test_what_is_kept_for_ever_or_lives_long_is_not_there(browser, alice, soon):
 
     assert listed(response) == []
     assert "Nothing expires in the next 90 days" in words_of(response)
+
+
+@pytest.mark.parametrize("kind_days", [7, 30, 90])
+def test_as_many_days_are_left_as_are_looked_ahead(browser, alice, kind_days):
+    Kind.objects.filter(slug="ticket").update(ttl_days=kind_days)
+    memory = remember(alice, "My parcel number is 4711", kind="ticket").memory
+
+    page = browser.get(f"{EXPIRING}?days={kind_days}")
+
+    assert f"{kind_days} days left" in words_of(page)
+    assert page.context["count"] == len(listed(page)) == 1
+    assert page.context["expiring_count"] == (1 if kind_days == 7 else 0)
+    listing = browser.get(reverse("inspector:facts"), {"expires": kind_days})
+    assert [row.id for row in listing.context["memories"]] == [memory.id]
+    sooner = browser.get(reverse("inspector:facts"), {"expires": kind_days - 1})
+    assert sooner.context["memories"] == []
+    overview = browser.get(reverse("inspector:overview"))
+    assert len(overview.context["expiring"]) == overview.context["expiring_count"] == (kind_days == 7)
+
+
+def test_where_nothing_ends_soon_the_next_end_is_named(browser, alice):
+    ending(alice, "The fair is in spring", days=20)
+    ending(alice, "The exam is in spring", days=20)
+    ending(alice, "The wedding is in summer", days=200)
+    last = last_day(timezone.now() + timedelta(days=20))
+
+    page = browser.get(EXPIRING)
+    found = browser.get(f"{reverse('inspector:facts')}?expires={page.context['next_end'].away}&sort=expires")
+
+    assert f"Next: 2 facts on {last.day} {last:%B} {last.year}" in words_of(page)
+    assert {row.statement for row in found.context["memories"]} == {
+        "The fair is in spring",
+        "The exam is in spring",
+    }
+
+
+def test_where_nothing_ever_ends_no_day_is_named(browser, alice):
+    remember(alice, "I like figs", kind="identity")
+
+    assert "Next:" not in words_of(browser.get(EXPIRING))
+
+
+def test_letting_go_is_explained_where_it_stands(browser, soon):
+    assert (
+        "“Let go” forgets a fact now instead of on its last day. You can undo this for 10 minutes afterwards."
+        in words_of(browser.get(EXPIRING))
+    )
 
 
 def test_the_tab_counts_what_expires_within_a_week(browser, soon, later):
@@ -133,7 +181,7 @@ def test_picking_what_cannot_be_extended_says_what_stays(browser, alice, soon):
     browser.post(PICKED, {"action": "extend", "fact": [str(soon.id)]})
 
     [offer] = browser.session["undo_offers"]
-    assert offer["text"] == "Nothing was extended. 1 keeps its own date."
+    assert offer["text"] == "1 fact keeps its own date. Nothing was moved."
     assert not offer["url"]
 
 

@@ -1,11 +1,13 @@
 """The page of one fact: why it is believed, how long it lives, how it changed, who used it, and what can be done."""
 
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from memoryapp.accounts import operations as accounts
 from memoryapp.acting import Actor, acting_as
 from memoryapp.activity import operations as activity
 from memoryapp.context.models import Use
@@ -183,21 +185,26 @@ def test_what_is_extended_says_until_when_and_what_is_kept_that_there_is_nothing
     kept = words_of(browser.post(f"{page_of(ticket)}lifetime", {"span": "extend"}, follow=True))
 
     ends = timezone.localtime(queries.get_memory(alice.id, ticket.id).affirmed_at) + timedelta(days=30)
-    assert f"Extended: expires {ends.day} {ends:%B} {ends.year} now." in extended
+    assert f"Extended. It expires at the end of {ends.day} {ends:%B} {ends.year}." in extended
     assert "It is kept for ever: there is nothing to extend." in kept
 
 
 def test_extending_what_was_learned_today_says_that_nothing_moves_and_offers_no_undo(browser, alice):
     ticket = remember(alice, "My parcel number is 4711", kind="ticket").memory
 
-    assert "Extend to" not in words_of(browser.get(page_of(ticket)))
+    page = words_of(browser.get(page_of(ticket)))
+    assert "Extend to" not in page
+    assert "Already has its full 30 days. For longer, set a date." in page
     response = browser.post(f"{page_of(ticket)}lifetime", {"span": "extend"})
     [offer] = browser.session["undo_offers"]
     shown = words_of(browser.get(response["Location"]))
 
     ends = timezone.localdate() + timedelta(days=30)
-    assert offer["text"] == f"It already has its full lifetime: expires {ends.day} {ends:%B} {ends.year}."
-    assert not offer["url"]
+    assert offer["text"] == (
+        "It already has its full lifetime: nothing was moved. "
+        f"It expires at the end of {ends.day} {ends:%B} {ends.year}."
+    )
+    assert (offer["url"], offer["is_nothing"]) == ("", True)
     assert "Undo" not in shown
 
 
@@ -208,7 +215,19 @@ def test_the_button_that_extends_names_the_day_it_leads_to(browser, alice):
     page = words_of(browser.get(page_of(ticket)))
 
     assert f"Extend to {last.day} {last:%B} {last.year}" in page
+    assert "Already has its full" not in page
     assert "Keep for ever" in page
+
+
+def test_a_date_is_set_and_the_notice_says_which(browser, lisbon):
+    last = timezone.localdate() + timedelta(days=3)
+
+    page = words_of(browser.get(page_of(lisbon)))
+    span(browser, lisbon, "on_date", day=last.isoformat())
+    told = words_of(browser.get(page_of(lisbon)))
+
+    assert "Until a date Until the end of Set the date" in page
+    assert f"It expires at the end of {last.day} {last:%B} {last.year}." in told
 
 
 def test_the_reason_of_the_rule_is_given_only_where_the_rule_decides(browser, alice):
@@ -229,10 +248,17 @@ def test_the_reason_of_the_rule_is_given_only_where_the_rule_decides(browser, al
 def test_what_its_kind_keeps_for_ever_can_be_kept_whatever_becomes_of_the_rule(browser, lisbon):
     Kind.objects.filter(slug="identity").update(ttl_days=None)
 
-    page = words_of(browser.get(page_of(lisbon)))
+    page = browser.get(page_of(lisbon))
+    lifetimes.keep(lisbon.user_id, [lisbon.id])
+    kept = words_of(browser.get(page_of(lisbon)))
 
-    assert page.count("Keep for ever") == 1
-    assert "as long as that is the rule" in page
+    assert page.content.decode().count('value="keep"') == 1
+    assert (
+        "as long as that is the rule. “Keep for ever” keeps this one even if the rule changes."
+        in words_of(page)
+    )
+    assert "You keep it for ever, whatever becomes of the rule of its kind." in kept
+    assert "“Keep for ever” keeps" not in kept
 
 
 def test_it_is_wrong_leads_to_the_correction_first(browser, lisbon):
@@ -480,5 +506,25 @@ def test_forgetting_tells_of_the_run_records_that_no_undo_brings_back(browser, a
         "1 run record (the steps behind a reply) that held this is gone",
         "2 run records (the steps behind replies) that held this are gone",
     ][records - 1]
-    assert f"{gone} for good, whatever you undo. You can undo this until" in words_of(told)
+    assert f"{gone} for good, whatever you undo." in words_of(told)
     assert "run record" not in words_of(silent)
+
+
+def test_after_forgetting_the_way_back_comes_first_and_the_rest_is_folded(browser, lisbon):
+    told = words_of(browser.post(f"{page_of(lisbon)}forget", follow=True))
+
+    assert re.search(
+        r"Forgotten\. Who you are.{0,80}You can undo this until .{0,30}Undo Delete for good now "
+        r"What went with it, and what stays What was said stays in its conversation",
+        told,
+    )
+
+
+def test_the_day_in_a_notice_is_in_the_language_of_its_person(browser, alice, lisbon):
+    accounts.change_preferences(alice, language="de")
+    Memory.objects.filter(id=lisbon.id).update(recorded_at=datetime(2026, 12, 1, 12, tzinfo=UTC))
+
+    told = words_of(browser.post(f"{page_of(lisbon)}forget", follow=True))
+
+    assert "1. Dez. 2026" in told
+    assert "1 Dez" not in told

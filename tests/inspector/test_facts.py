@@ -108,6 +108,60 @@ def test_the_best_match_comes_first_and_what_may_match_is_listed_apart(browser, 
     assert (listed(nothing), nothing.context["less_sure"]) == ([], [])
 
 
+ABOUT_HOME = ("I grew up in Leeds", "I was born and raised in Cork", "I spent my childhood in Bremen")
+ABOUT_OTHERS = (
+    "I am allergic to peanuts",
+    "I like hiking in the mountains on weekends",
+    "My order number is 4711",
+    "Our project Heron uses Postgres",
+    "I prefer e-mail over phone calls",
+    "I play the piano",
+    "My sister is called Anna",
+)
+
+
+def test_a_word_or_two_find_what_may_answer_them(browser, alice):
+    for statement in (*ABOUT_HOME, *ABOUT_OTHERS):
+        embedding.embed_memory(remember(alice, statement, kind="preference").memory.id)
+
+    page = browser.get(FACTS, {"q": "home town"})
+
+    assert listed(page) == []
+    assert {row.statement for row in page.context["less_sure"]} == set(ABOUT_HOME)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "xyzzy",
+        "xyzzy foo",
+        "asdf jkl",
+        "grumblefax",
+        "zorp blat",
+        "ytrewq",
+        "hfhfhf",
+        "quantum chromodynamics",
+    ],
+)
+def test_words_without_a_meaning_find_nothing(browser, alice, words):
+    for statement in (*ABOUT_HOME, *ABOUT_OTHERS):
+        embedding.embed_memory(remember(alice, statement, kind="preference").memory.id)
+
+    page = browser.get(FACTS, {"q": words})
+
+    assert (listed(page), page.context["less_sure"]) == ([], [])
+
+
+def test_beside_what_holds_the_very_words_nothing_is_guessed(browser, alice):
+    for statement in (*ABOUT_HOME, *ABOUT_OTHERS, "My home town has a harbour"):
+        embedding.embed_memory(remember(alice, statement, kind="preference").memory.id)
+
+    page = browser.get(FACTS, {"q": "home town"})
+
+    assert listed(page)[0] == "My home town has a harbour"
+    assert "I spent my childhood in Bremen" not in [row.statement for row in page.context["less_sure"]]
+
+
 def test_what_holds_the_very_words_comes_first_and_other_orders_can_be_asked_for(browser, alice):
     for statement in ("I like figs", "Figs and figs and figs", "I eat figs at noon", "I love eating a fig"):
         embedding.embed_memory(remember(alice, statement, kind="preference").memory.id)
@@ -180,7 +234,7 @@ def test_the_number_of_queries_does_not_grow_with_the_list(browser, alice, djang
     for number in range(50):
         remember_from(alice, message(alice, f"Invoice {number} was paid"), f"Invoice {number} was paid")
 
-    with django_assert_max_num_queries(10):
+    with django_assert_max_num_queries(11):
         browser.get(FACTS)
 
 
@@ -430,7 +484,9 @@ def test_what_looks_like_an_instruction_is_shown_raw_with_the_reason(browser, al
 def test_the_list_says_how_much_of_the_room_is_taken(browser, alice):
     conflict_of(alice)
 
-    assert "2 of 20,000 rows, with former values and what waits" in words_of(browser.get(FACTS))
+    assert "2 of 20,000 places taken, also by facts that were replaced or wait for your word" in words_of(
+        browser.get(FACTS)
+    )
 
 
 def test_what_waits_is_counted_beside_every_page(browser, alice):
@@ -456,9 +512,9 @@ def test_a_value_shows_its_former_values_when_they_held_and_what_replaced_them(b
     assert former[0].replaced_by_url == response.context["memory"].source_url
     assert former[1].replaced_by_url not in ("", former[0].replaced_by_url)
     assert "by your message" in words_of(response)
-    assert "Its former values go with it" in words_of(response)
+    assert "What it replaced goes with it" in words_of(response)
     lisbon = Memory.objects.get(statement="I live in Lisbon")
-    assert "former values" not in words_of(browser.get(page_of(lisbon)))
+    assert "What it replaced" not in words_of(browser.get(page_of(lisbon)))
 
 
 def test_a_conflict_whose_rival_is_gone_is_a_plain_question(browser, alice):
@@ -488,7 +544,7 @@ def test_a_former_value_says_when_it_was_replaced_and_cannot_be_corrected(browse
     shown = words_of(browser.get(page_of(former)))
     response = browser.post(f"{page_of(former)}edit", {"statement": "I live in Faro", "version": "1"})
 
-    assert "Only as a former value" in shown
+    assert "Only to know what held before" in shown
     assert "Correct it" not in shown
     assert not re.search(r"[Ee]xpires|[Kk]ept until you forget", shown)
     assert response.status_code == 422

@@ -217,6 +217,18 @@ def test_the_first_that_wait_and_that_expire_are_shown(browser, alice):
     assert context["expiring_count"] == 1
 
 
+def test_extending_names_the_day_it_leads_to_and_is_not_offered_where_nothing_moves(browser, alice):
+    dated = remember(alice, "The meeting is on Friday").memory
+    Memory.objects.filter(id=dated.id).update(expires_at=timezone.now() + 2 * DAY)
+    remember(alice, "My parcel number is 4711", kind="ticket", said_at=NOW - 25 * DAY)
+    last = timezone.localdate() + 30 * DAY
+
+    page = words_of(browser.get(OVERVIEW))
+
+    assert page.count("Extend to") == 1
+    assert f"Extend to {last.day} {last:%B} {last.year}" in page
+
+
 def test_the_charts_say_what_there_is(browser, alice):
     remember(alice, "I like figs", kind="preference")
     remember(alice, "I like dates", kind="preference")

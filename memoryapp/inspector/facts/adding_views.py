@@ -36,7 +36,7 @@ TRY_MAX_CHARS: Final = 8_000  # as much of one message as extraction reads
 SAID: Final = {
     Outcome.ADDED: gettext_lazy("Remembered."),
     Outcome.REINFORCED: gettext_lazy("You had said this before: its lifetime starts again today."),
-    Outcome.SUPERSEDED: gettext_lazy("Remembered. It replaces what did not fit; see its former values."),
+    Outcome.SUPERSEDED: gettext_lazy("Remembered. It replaces what did not fit, which is listed below."),
     Outcome.CONFLICT: gettext_lazy("It does not fit what is in use. Say which of them holds."),
     Outcome.PENDING: gettext_lazy("It waits for your word: facts of this kind ask first."),
     Outcome.IGNORED: gettext_lazy("This is known already; nothing changed."),

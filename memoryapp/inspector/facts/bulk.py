@@ -1,6 +1,6 @@
 """Doing one thing to many facts: those that were picked on a page, or all that a filter finds."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from django.http import HttpRequest
+from django.utils.formats import date_format
 from django.utils.translation import gettext, gettext_lazy, ngettext, pgettext_lazy
 from uuid6 import uuid7
 
@@ -15,6 +16,7 @@ from memoryapp.errors import InvalidInputError
 from memoryapp.inspector import undoing
 from memoryapp.inspector.amounts import count_text
 from memoryapp.longterm import forgettings, lifetimes, queries
+from memoryapp.longterm.presentation import ends_text, last_day
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrPromise
@@ -86,13 +88,13 @@ _WORDS: Final[Mapping[Action, _Words]] = {
             "as it is."
         ),
         lambda count: ngettext("Extend {n} fact", "Extend {n} facts", count),
-        lambda count: ngettext("Extended: {n} fact from today.", "Extended: {n} facts from today.", count),
+        lambda count: ngettext("Extended: {n} fact.", "Extended: {n} facts.", count),
         gettext_lazy("Extend 0"),
     ),
     Action.KEEP: _Words(
         gettext_lazy("Keep for ever"),
         pgettext_lazy("a word to type", "keep"),
-        gettext_lazy("None of them expires until you say so."),
+        gettext_lazy("None of them expires until you say so, whatever becomes of the rule of its kind."),
         lambda count: ngettext("Keep {n} fact for ever", "Keep {n} facts for ever", count),
         lambda count: ngettext("Kept for ever: {n} fact.", "Kept for ever: {n} facts.", count),
         gettext_lazy("Keep 0 for ever"),
@@ -130,7 +132,7 @@ _WORDS: Final[Mapping[Action, _Words]] = {
     Action.FORGET: _Words(
         gettext_lazy("Forget"),
         pgettext_lazy("a word to type", "forget"),
-        gettext_lazy("They go from every page, answer and export at once, with their former values."),
+        gettext_lazy("They go from every page, answer and export at once, with what they replaced."),
         lambda count: ngettext("Forget {n} fact", "Forget {n} facts", count),
         lambda count: ngettext("Forgotten: {n} fact.", "Forgotten: {n} facts.", count),
         gettext_lazy("Forget 0"),
@@ -155,31 +157,51 @@ def do(
         undoing.offer_forgetting(request, forgotten, text=action.done(forgotten.memories_count))
         return
     undo_id, over_before = uuid7(), _expired_count(user_id, picked.ids)
+    ends = lifetimes.extended_ends(user_id, picked.ids, now=now).values() if action == Action.EXTEND else ()
     changed = _changed(user_id, action, picked, kind=kind, now=now, undo_id=undo_id)
     text = action.done(changed)
     if action == Action.EXTEND:
-        text = _extended(user_id, picked.ids, changed)
+        text = _extended(user_id, picked.ids, changed, ends)
     elif action == Action.FOLLOW:
         text = f"{text} {_over(_expired_count(user_id, picked.ids) - over_before, changed)}".strip()
-    undoing.offer_lifetimes(request, user_id, undo_id, text=text)
+    undoing.offer_lifetimes(request, user_id, undo_id, text=text, changed=changed)
 
 
-def _extended(user_id: UUID, ids: Sequence[UUID], changed: int) -> str:
-    """How many live longer now, and what of the others."""
+def _extended(user_id: UUID, ids: Sequence[UUID], changed: int, ends: Collection[datetime]) -> str:
+    """How many live longer now, and until when, and what of the others."""
     left = lifetimes.left_as_they_were(user_id, ids, extended=changed)
     others = (
-        (left.for_ever, ngettext("{n} is kept for ever.", "{n} are kept for ever.", left.for_ever)),
-        (left.dated, ngettext("{n} keeps its own date.", "{n} keep their own dates.", left.dated)),
+        (
+            left.for_ever,
+            ngettext("{n} fact is kept for ever.", "{n} facts are kept for ever.", left.for_ever),
+        ),
+        (left.dated, ngettext("{n} fact keeps its own date.", "{n} facts keep their own dates.", left.dated)),
         (
             left.full,
             ngettext(
-                "{n} has its full lifetime already.", "{n} have their full lifetime already.", left.full
+                "{n} fact already has its full lifetime.",
+                "{n} facts already have their full lifetime.",
+                left.full,
             ),
         ),
-        (left.unused, ngettext("{n} is not in use.", "{n} are not in use.", left.unused)),
+        (left.unused, ngettext("{n} fact is not in use.", "{n} facts are not in use.", left.unused)),
     )
     said = [text.format(n=count_text(count)) for count, text in others if count]
-    return " ".join([Action.EXTEND.done(changed) if changed else gettext("Nothing was extended."), *said])
+    if not changed:
+        return " ".join([*said, gettext("Nothing was moved.")])
+    return " ".join([Action.EXTEND.done(changed), _until(changed, ends), *said]).strip()
+
+
+def _until(changed: int, ends: Collection[datetime]) -> str:
+    """When those expire that were extended. ``ends``: as they were foreseen."""
+    if not ends:
+        return ""
+    if changed == 1:
+        return ends_text(min(ends))
+    first, last = (date_format(last_day(moment), gettext("j F Y")) for moment in (min(ends), max(ends)))
+    if first == last:
+        return gettext("They expire at the end of {day}.").format(day=last)
+    return gettext("They expire between {first} and {last}.").format(first=first, last=last)
 
 
 def _expired_count(user_id: UUID, ids: Sequence[UUID]) -> int:

@@ -1,6 +1,9 @@
 """What expires soon, to keep or to let go, and what has expired lately, to bring back."""
 
+from dataclasses import dataclass
+from datetime import date, datetime
 from typing import Any, Final
+from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -20,11 +23,22 @@ from memoryapp.inspector.posted import incomplete, next_page, uuid_or_none
 from memoryapp.inspector.typed_word import TYPED_ABOVE
 from memoryapp.inspector.views import SOON_DAYS, next_url, render_page
 from memoryapp.longterm import lifetimes, queries, tallies
+from memoryapp.longterm.presentation import last_day
+from memoryapp.tuning.queries import conf
 
 PAGE: Final = TYPED_ABOVE  # so that whatever is picked of a page needs no typed word
 PERIODS: Final = (SOON_DAYS, 30, 90)
 OVER_SHOWN: Final = 10
 ACTIONS: Final = frozenset({Action.EXTEND, Action.KEEP, Action.FORGET, Action.BRING_BACK})
+
+
+@dataclass(frozen=True, slots=True)
+class NextEnd:
+    """The next last day of any fact, how many have it, and how many days away it is."""
+
+    day: date
+    count: int
+    away: int
 
 
 @login_required
@@ -46,6 +60,8 @@ def expiring(request: HttpRequest) -> HttpResponse:
         "over_count": over.count(),
         "here": request.get_full_path(),
         "next_url": next_url({"days": str(days)}, cursor),
+        "next_end": None if count else _next_end(user_id, now=now),
+        "undo_minutes": conf().undo_minutes,
     }
     if days == SOON_DAYS:
         context["expiring_count"] = count
@@ -74,6 +90,16 @@ def _do(request: HttpRequest) -> None:
         raise InvalidInputError(gettext("Pick at most {n} at once.").format(n=PAGE))
     user_id = break_glass.subject(request)
     bulk.do(request, user_id, Action(action), Picked(ids, {}), kind="", now=timezone.now())
+
+
+def _next_end(user_id: UUID, *, now: datetime) -> NextEnd | None:
+    """Of what is in use; None where nothing of it ever ends."""
+    first = queries.ending(user_id).first()
+    if first is None:
+        return None
+    day = last_day(first.fades_at)  # type: ignore[attr-defined]  # annotated by the query
+    away = (day - timezone.localdate(now)).days
+    return NextEnd(day, tallies.expiring_count(user_id, now=now, days=away), away)
 
 
 def _days(value: str) -> int:

@@ -17,6 +17,7 @@ from django.views.decorators.http import require_GET
 
 from memoryapp import rest
 from memoryapp.inspector import presentation as show
+from memoryapp.inspector import undoing
 from memoryapp.inspector.break_glass import subject
 from memoryapp.inspector.facts import fact_filters
 from memoryapp.inspector.facts.bulk import Action
@@ -63,6 +64,7 @@ def facts(request: HttpRequest) -> HttpResponse:
         "search_all_url": FactFilters(q=filters.q).url,
         "list_url": filters.without("group").url,
         "group_url": filters.query(group="kind"),
+        "forgotten": undoing.forgotten_facts(request, user_id),
     }
     context |= (
         _by_kind(user_id, found.rows, filters) if filters.group else _page(request, found.rows, filters)

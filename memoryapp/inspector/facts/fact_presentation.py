@@ -92,13 +92,14 @@ class ReadingRow:
 class Lifetime:
     """``rule``: what decides it at present: "kind", "kept" or "date". ``ends_at``: its last moment, for reading;
     ``left``: how long until then, in words, of what is in use. ``extends_to``: its last day if it were extended now,
-    None where that moves nothing."""
+    None where that moves nothing; ``is_full``: because it has all that its kind gives."""
 
     rule: str
     ends_at: datetime | None
     left: str
     kind_days: int | None
     extends_to: date | None
+    is_full: bool
     can_be_kept: bool
 
 
@@ -190,15 +191,16 @@ def _lifetime(memory: Memory, extended_at: datetime | None) -> Lifetime:
     fades_at: datetime | None = getattr(memory, "fades_at", None)
     ends = fades_at if fades_at and fades_at.year <= LAST_YEAR else None
     now = timezone.now()
-    lives = memory.status == Memory.Status.ACTIVE and ends is not None and ends > now
+    is_used = memory.status == Memory.Status.ACTIVE and (ends is None or ends > now)
     rule = "kept" if memory.is_kept else "date" if memory.expires_at else "kind"
     return Lifetime(
         rule,
         ends_at=last_moment(ends) if ends else None,
-        left=left_text(ends, now=now) if ends and lives else "",
+        left=left_text(ends, now=now) if ends and is_used else "",
         kind_days=memory.kind.ttl_days,
-        extends_to=last_day(extended_at) if lives and extended_at else None,
-        can_be_kept=lives,
+        extends_to=last_day(extended_at) if is_used and extended_at else None,
+        is_full=is_used and ends is not None and rule == "kind" and extended_at is None,
+        can_be_kept=is_used and not memory.is_kept,
     )
 
 

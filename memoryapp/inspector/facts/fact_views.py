@@ -28,11 +28,12 @@ from memoryapp.inspector.views import render_page
 from memoryapp.longterm import forgettings, lifetimes, operations, queries
 from memoryapp.longterm.feedback import give_feedback
 from memoryapp.longterm.models import Memory
-from memoryapp.longterm.presentation import BROUGHT_BACK, expires_text
+from memoryapp.longterm.presentation import BROUGHT_BACK, ends_text
 from memoryapp.policies.feedback import Verdict
 from memoryapp.tuning.queries import conf
 
-FORGOTTEN = gettext_lazy("Forgotten. What was said stays in its conversation, and in the summaries of that.")
+FORGOTTEN = gettext_lazy("Forgotten.")
+STAYS = gettext_lazy("What was said stays in its conversation, and in the summaries of that.")
 SET_ASIDE = gettext_lazy("Set aside as wrong: nothing uses it any more.")
 AFFIRMED = gettext_lazy("Confirmed: it is surer now, and its lifetime starts again today.")
 MEANWHILE = gettext_lazy("It was changed meanwhile. Read it again before you decide.")
@@ -53,7 +54,6 @@ SAID = {
     Span.AFFIRM: gettext_lazy("Noted: it is still true."),
     Span.KEEP: gettext_lazy("Kept for ever, until you say otherwise."),
     Span.FOLLOW: gettext_lazy("It lives as long as its kind says."),
-    Span.ON_DATE: gettext_lazy("It expires at the end of that day."),
     Span.BRING_BACK: gettext_lazy("In use again, for its whole lifetime from today."),
 }
 
@@ -223,7 +223,7 @@ def fact_lifetime(request: HttpRequest, memory_id: UUID) -> HttpResponse:
     except (StaleVersionError, InvalidInputError) as error:
         return _refused(request, memory_id, error)
     said = _lives(queries.get_memory(user_id, memory_id), span, changed=changed, now=timezone.now())
-    undoing.offer_lifetimes(request, user_id, undo_id, text=said)
+    undoing.offer_lifetimes(request, user_id, undo_id, text=said, changed=changed)
     return HttpResponseRedirect(next_page(request.POST) or fact_url(memory))
 
 
@@ -232,7 +232,7 @@ def fact_lifetime(request: HttpRequest, memory_id: UUID) -> HttpResponse:
 def fact_delete(request: HttpRequest, memory_id: UUID) -> HttpResponse:
     """The next page offers to undo it."""
     forgotten = forgettings.forget(subject(request), [memory_id], now=timezone.now())
-    undoing.offer_forgetting(request, forgotten, text=str(FORGOTTEN))
+    undoing.offer_forgetting(request, forgotten, text=str(FORGOTTEN), more=str(STAYS))
     back = next_page(request.POST) or next_page(request.GET)
     return HttpResponseRedirect(back or reverse("inspector:facts"))
 
@@ -272,7 +272,7 @@ def _lives(memory: Memory, span: Span, *, changed: int, now: datetime) -> str:
         return gettext("Nothing changed: it was so already.")
     if span == Span.FOLLOW and is_over:
         return gettext("It lives as long as its kind says, which is over: it has just expired.")
-    return str(SAID[span])
+    return ends_text(fades_at) if fades_at and span == Span.ON_DATE else str(SAID[span])
 
 
 def _extended(memory: Memory, *, changed: int, now: datetime) -> str:
@@ -282,12 +282,12 @@ def _extended(memory: Memory, *, changed: int, now: datetime) -> str:
     if fades_at <= now:
         return gettext("It has expired: bring it back instead.")
     if memory.expires_at:
-        text = gettext("Its own date stays: it {expires}.")
+        said = gettext("Its own date stays.")
     elif changed:
-        text = gettext("Extended: {expires} now.")
+        said = gettext("Extended.")
     else:
-        text = gettext("It already has its full lifetime: {expires}.")
-    return text.format(expires=expires_text(fades_at, now=now))
+        said = gettext("It already has its full lifetime: nothing was moved.")
+    return f"{said} {ends_text(fades_at)}"
 
 
 def _last_day(value: str) -> date:

@@ -90,6 +90,23 @@ def test_picked_facts_are_forgotten_together_and_undo_brings_them_back(
     expect(page).to_have_url(re.compile(mark))
 
 
+def test_what_is_picked_is_not_left_under_the_bar(page: Page, program: Program, mark: str):
+    for number in range(12):
+        program.remember(f"Crate {number} of {mark} is full")
+    page.goto(f"/memory/facts/?q={mark}")
+    last_in_sight = page.locator("[data-fact]").evaluate_all(
+        "rows => rows.findLastIndex(row => row.getBoundingClientRect().bottom <= innerHeight)"
+    )
+    picked = page.locator("[data-fact]").nth(last_in_sight)
+
+    picked.get_by_role("checkbox").check()
+
+    bar, chosen = page.locator("#bulk").bounding_box(), picked.bounding_box()
+    assert bar
+    assert chosen
+    assert chosen["y"] + chosen["height"] <= bar["y"]
+
+
 def test_more_than_a_page_of_facts_go_only_after_a_typed_word(page: Page, program: Program, mark: str):
     program.add_kind(slug=mark, label="Boxes")
     for number in range(MANY):

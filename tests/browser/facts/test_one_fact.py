@@ -72,8 +72,10 @@ def test_how_long_it_lives_is_said_changed_and_taken_back(page: Page, program: P
     expect(lifetime).to_contain_text("You keep it for ever")
     undo(page)
     expect(lifetime).not_to_contain_text("You keep it for ever")
-    lifetime.get_by_label("Until the end of").fill("2090-05-01")
-    lifetime.get_by_role("button", name="Set the date").click()
+    page.get_by_text("Until a date", exact=True).click()
+    page.get_by_label("Until the end of").fill("2090-05-01")
+    page.get_by_role("button", name="Set the date").click()
+    expect(notice(page)).to_contain_text("It expires at the end of 1 May 2090.")
     expect(lifetime).to_contain_text("You gave it a date of its own.")
     expect(lifetime).to_contain_text("2090")
     lifetime.get_by_role("button", name="its kind").click()
@@ -89,6 +91,17 @@ def test_on_a_phone_the_main_verbs_are_on_the_first_screen_and_what_is_wrong_is_
     for verb in ("Keep for ever", "Forget"):
         expect(page.get_by_role("button", name=verb, exact=True)).to_be_in_viewport()
     expect(page.get_by_role("link", name="Edit", exact=True)).to_be_in_viewport()
+    expect(page.get_by_text("Already has its full 30 days. For longer, set a date.")).to_be_in_viewport()
+    until = page.locator(".fact-until")
+    until.locator("summary").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Set the date")).to_be_in_viewport(ratio=1)
+    panel = until.locator(".menu__panel").bounding_box()
+    assert panel
+    assert panel["x"] >= 0
+    assert panel["x"] + panel["width"] <= 390
+    page.keyboard.press("Enter")
+    expect(until.locator(".menu__panel")).to_be_hidden()
 
     wrong = page.locator(".fact-wrong")
     wrong.locator("summary").click()

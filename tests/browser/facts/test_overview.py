@@ -50,11 +50,11 @@ def test_what_was_changed_goes_back_to_before_and_forward_again(page: Page, prog
 
     changed.get_by_role("button", name="Back to before").click()
 
-    expect(notice(page)).to_contain_text("The former value is in use again.")
+    expect(notice(page)).to_contain_text("What it said before is in use again.")
     open_fact(page, changed_id)
-    expect(page.get_by_text("A former value", exact=True)).to_be_visible()
+    expect(page.get_by_text("It was replaced", exact=True)).to_be_visible()
     page.get_by_role("button", name="Use it again").click()
-    expect(page.get_by_text("A former value", exact=True)).to_have_count(0)
+    expect(page.get_by_text("It was replaced", exact=True)).to_have_count(0)
 
 
 def test_what_waits_and_what_ends_is_shown_with_its_next_step(page: Page, program: Program, mark: str):
