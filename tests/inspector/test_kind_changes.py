@@ -342,11 +342,26 @@ def test_a_lifetime_that_cannot_be_says_why(staff, days):
     assert Kind.objects.get(slug="preference").ttl_days == 365
 
 
+def test_the_reason_so_far_is_shown_and_not_carried_over(staff):
+    Kind.objects.filter(slug="preference").update(rationale="<i>Tastes</i> change.")
+    page = staff.get(page_of("preference"))
+    empty = shown(staff, ttl_days=30, rationale="")
+    applied(staff, label="Tastes", rationale="")
+
+    field = re.search(r"<textarea[^>]*>(.*?)</textarea>", page.content.decode(), flags=re.DOTALL)
+    assert field
+    assert field[1].strip() == ""
+    assert "So far: “&lt;i&gt;Tastes&lt;/i&gt; change.”" in page.content.decode()
+    assert "Say why it is kept so long from now on." in words_of(empty)
+    kind = Kind.objects.get(slug="preference")
+    assert (kind.label, kind.rationale, kind.ttl_days) == ("Tastes", "<i>Tastes</i> change.", 365)
+
+
 def test_another_lifetime_asks_for_a_reason_of_its_own(staff):
     response = shown(staff, ttl_days=30)
 
     assert response.status_code == 422
-    assert "This is the reason for the lifetime before." in words_of(response)
+    assert "A new lifetime needs a new reason. Say why" in words_of(response)
     reason = re.search(r"<textarea[^>]*>", response.content.decode())
     assert reason
     assert 'aria-invalid="true"' in reason[0]

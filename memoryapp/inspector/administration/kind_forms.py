@@ -6,6 +6,7 @@ from typing import Any
 from django import forms
 from django.core.validators import MaxLengthValidator
 from django.utils import timezone
+from django.utils.html import format_html
 from django.utils.text import slugify
 from django.utils.translation import gettext, gettext_lazy
 
@@ -127,17 +128,24 @@ class ChangeForm(RuleForm):
     def __init__(self, data: Any = None, *, kind: Kind) -> None:
         super().__init__(data, kind=kind)
         self.fields["ttl_days"].help_text = f"{_lifetime_help(kind)} {_holds_for(kind)}"
-        self.fields["rationale"].help_text = gettext(
-            "Shown to everyone beside each memory of this kind. A new lifetime needs a new reason."
+        why = self.fields["rationale"]
+        self.initial["rationale"] = ""
+        why.required = False
+        help_text = gettext(
+            "Shown to everyone beside each memory of this kind. So far: “{reason}” Empty: that stays. A new "
+            "lifetime needs a new reason."
         )
+        why.help_text = format_html(help_text, reason=gettext(kind.rationale))
+
+    def clean_rationale(self) -> str:
+        """Empty: the reason stays as it is."""
+        return super().clean_rationale() if self.cleaned_data["rationale"] else self.kind.rationale
 
     def clean(self) -> dict[str, Any]:
         values = super().clean() or {}
         is_other = "ttl_days" in values and values["ttl_days"] != self.kind.ttl_days
         if is_other and values.get("rationale") == self.kind.rationale:
-            said = gettext(
-                "This is the reason for the lifetime before. Say why it is kept so long from now on."
-            )
+            said = gettext("A new lifetime needs a new reason. Say why it is kept so long from now on.")
             self.add_error("rationale", said)
         return values
 
