@@ -137,9 +137,9 @@ def quota_chart(used: int, limit: int) -> Chart:
     """As far as it goes: of people with few facts the bar is nearly empty, and that is what it says."""
     taken = {"used": count_text(used), "limit": count_text(limit)}
     shown = gettext("{used} of {limit}").format(**taken)
-    about = gettext("{used} of {limit} rows, {share}.").format(**taken, share=f"{used / max(limit, 1):.0%}")
-    points = [Point(gettext("Rows"), used, shown, tone="longterm")]
-    return charts.stacked(gettext("Rows of long-term memory"), points, whole=limit, about=about)
+    about = gettext("{used} of {limit} places, {share}.").format(**taken, share=f"{used / max(limit, 1):.0%}")
+    points = [Point(gettext("Places taken"), used, shown, tone="longterm")]
+    return charts.stacked(gettext("Room in long-term memory"), points, whole=limit, about=about)
 
 
 def _weekly(weeks: Sequence[tuple[date, int]]) -> list[Point]:

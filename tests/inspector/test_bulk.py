@@ -46,7 +46,7 @@ def test_the_next_page_offers_to_undo_it_and_only_that_page(browser, alice):
 
     act = Forgetting.objects.get(user=alice)
     assert "Forgotten: 2 facts." in words_of(first)
-    assert re.search(r"You can undo this until \d\d:\d\d\. See in Activity Undo", words_of(first))
+    assert re.search(r"until \d\d:\d\d\. Undo Delete for good now See in Activity", words_of(first))
     assert f"{reverse('inspector:activity')}#undoable" in first.content.decode()
     assert reverse("inspector:forgetting_undo", args=[act.id]) in first.content.decode()
     assert "Forgotten: 2 facts" not in words_of(second)

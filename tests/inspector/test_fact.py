@@ -514,7 +514,7 @@ def test_after_forgetting_the_way_back_comes_first_and_the_rest_is_folded(browse
     told = words_of(browser.post(f"{page_of(lisbon)}forget", follow=True))
 
     assert re.search(
-        r"Forgotten\. Who you are.{0,80}You can undo this until .{0,30}Undo Delete for good now "
+        r"Forgotten\. Who you are.{0,80}You can undo this until .{0,30}Undo Delete for good now See in Activity "
         r"What went with it, and what stays What was said stays in its conversation",
         told,
     )

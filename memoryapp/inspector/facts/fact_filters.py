@@ -182,7 +182,8 @@ def found(user_id: UUID, filters: FactFilters, *, now: datetime) -> Found:
     sure = [item.memory.id for item in answers if item.included]
     perhaps = [item.memory.id for item in answers if not item.included and _is_close(item)]
     holding = Q(statement__icontains=filters.q)
-    if len(filters.q.split()) <= SHORT_WORDS and not fitting.filter(holding).exists():
+    is_short = len(filters.q.split()) <= SHORT_WORDS and len(perhaps) < LESS_SURE_SHOWN
+    if is_short and not fitting.filter(holding).exists():
         about = _about(user_id, filters.q, answers, now=now)
         perhaps = [memory_id for memory_id in dict.fromkeys(about + perhaps) if memory_id not in sure]
     return Found(

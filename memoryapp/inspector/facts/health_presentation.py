@@ -193,9 +193,9 @@ def room(used: int, limit: int, *, is_nearly_full: bool, largest: tuple[Kind, in
         "room",
         "archive",
         gettext("Nearly full"),
-        gettext("There is room: {used} of {limit} rows are taken").format(**taken),
+        gettext("There is room: {used} of {limit} places are taken").format(**taken),
         gettext(
-            "{used} of {limit} rows are taken. When it is full nothing new is remembered. The largest kind: {largest}."
+            "{used} of {limit} places are taken. When all are, nothing new is remembered. The largest kind: {largest}."
         ).format(**taken, largest=_largest_text(largest)),
         used if is_nearly_full else 0,
         all_url=f"{reverse('inspector:facts')}?group=kind",
