@@ -143,12 +143,18 @@ def test_confidence_does_not_turn_one_number_into_another():
 def test_several_answers_are_limited_and_best_first():
     likes = [
         Recalled(f"I like {food}.", confidence=0.3 + n / 100)
-        for n, food in enumerate(("figs", "rice", "soup", "tofu"))
+        for n, food in enumerate(("figs", "rice", "soup", "tofu", "kale", "miso"))
     ]
 
     answers = pertinent("What do I like?", likes)
 
-    assert [answer.statement for answer in answers] == ["I like tofu.", "I like soup.", "I like rice."]
+    assert [answer.statement for answer in answers] == [
+        "I like miso.",
+        "I like kale.",
+        "I like tofu.",
+        "I like soup.",
+        "I like rice.",
+    ]
     assert len(answers) == ANSWERS_SHOWN
 
 

@@ -3,9 +3,9 @@
 It is not a language model. It recognises English statements worth keeping, answers questions by quoting
 what recall returned, asks the tools for time and arithmetic, and says plainly what it is. One module per
 question it has to answer: ``prompt`` (what does the request say), ``statements`` (what is worth
-remembering), ``secrets`` (what must not be), ``questions`` (what is asked, which memories answer it),
-``arithmetic``, ``foreign`` (is it English at all), ``phrases`` (fixed texts), ``responder`` (the decision)
-and ``model`` (the protocol).
+remembering), ``oneself`` (what people may take for remembered), ``secrets`` (what must not be),
+``questions`` (what is asked, which memories answer it), ``arithmetic``, ``foreign`` (is it English at
+all), ``phrases`` (fixed texts), ``responder`` (the decision) and ``model`` (the protocol).
 """
 
 from memoryapp.llm.offline.model import OfflineModel

@@ -16,6 +16,7 @@ from memoryapp.llm.offline.vocabulary import (
     DOCUMENT,
     EAT,
     EVENT,
+    FORBIDDEN,
     HABIT,
     INSTRUCTION,
     JOB,
@@ -31,6 +32,7 @@ from memoryapp.llm.offline.vocabulary import (
     PLACE_TAIL,
     SICKNESS,
     STATUS,
+    SUBSTANCE,
     TAIL,
     WE_HAVE,
     WHEN,
@@ -183,11 +185,20 @@ _CONSTRAINTS = (
         "constraint",
         rf"I (?:{_NEVER}|only) {EAT} (?!breakfast|lunch|dinner|enough|an?\b|another\b|the\b|much|at\b|when\b){OBJECT}",
     ),
-    form("constraint", rf"I (?:avoid|have to avoid|must avoid|can't have) (?!a\b|the\b|being){OBJECT}"),
     form(
         "constraint",
-        r"I(?: can't| cannot| can not| must not| mustn't|'m not allowed to| am not allowed to) (?:drink "
-        r"\w+|drive|swim|fly|climb stairs|ride a bike)(?: at night)?",
+        rf"I{FORBIDDEN} (?:{EAT}|drink) (?!breakfast|lunch|dinner|supper|enough|an?\b|another\b|the\b|much\b|more\b"
+        rf"|here\b|there\b|out\b|too\b|at\b|when\b|before\b|after\b){OBJECT}",
+    ),
+    form("constraint", rf"I{FORBIDDEN} (?:have|take) (?:any )?(?:[\w-]+ )?{SUBSTANCE}\b.*"),
+    form(
+        "constraint",
+        rf"I (?:avoid|have to avoid|must avoid|can't have) (?!a\b|the\b|be(?:en|ing)\b|\w+ed\b){OBJECT}",
+    ),
+    form(
+        "constraint",
+        rf"I(?! may){FORBIDDEN} (?:drive|swim|fly|smoke|run|climb stairs|ride a bike|lift (?:heavy )?\w+)"
+        r"(?: at night)?",
     ),
     form(
         "constraint",
@@ -217,7 +228,7 @@ _TICKETS = (
     form(
         "ticket",
         rf"(?:My|The|Our) (?:\w+ ){{0,2}}?{DOCUMENT}(?: (?:number|no\.?|id|code|reference))?(?: for "
-        rf".+?)? is {NUMBER}(?: for (?:an?|the|my|our|some) .+)?",
+        rf".+?)? is {NUMBER}(?: for (?:an?|the|my|our|some) .+)?{TAIL}",
     ),
     form(
         "ticket", rf"(?:My|The|Our) (?:\w+ )?(?:flight|reference|confirmation) (?:number|code|id) is {NUMBER}"

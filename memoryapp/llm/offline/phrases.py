@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from textwrap import shorten
 
 from memoryapp.llm.offline.foreign import is_foreign
 
@@ -41,6 +42,14 @@ _ENGLISH_ALONE = (
 NO_SECRETS = (
     "I don't keep secrets such as passwords, keys, or card and account numbers, so I did not save that."
 )
+_NOT_UNDERSTOOD = (
+    "I (the built-in responder) did not understand this as something to remember. "
+    "Write “Remember: …”, in any language, or use [Add a fact](/memory/facts/add/)."
+)
+NOTHING_KNOWN = (
+    "I know nothing about that. If it is about you, write “Remember: …” with it, in any language, "
+    "and I will keep it."
+)
 _FORGETTING = "Forgetting is in your hands, so that nothing goes by mistake."
 _FORGET_UNCHANGED = f"Everything I remember is on the {MEMORY_PAGE} page. I changed nothing."
 MARKDOWN = """# A heading
@@ -72,6 +81,8 @@ def greet(name: str) -> str:
 > A quotation ends it."""
 
 _COUNT_LIMIT = 500
+_NAMED_CHARS = 120
+_MISSED_NAMED = 3
 _YEAR = (
     ("January", "A surveyor", "a brass compass"),
     ("February", "Two brothers", "a letter without an address"),
@@ -196,6 +207,18 @@ def how_to_forget(facts: Sequence[tuple[str, str]], word: str) -> str:
     return f"{_FORGETTING}{where}{_FORGET_UNCHANGED}"
 
 
+def not_saved(missed: Sequence[str], *, is_all: bool) -> str:
+    """That nothing was kept of the ``missed`` sentences, which are named unless they are the whole message."""
+    if is_all:
+        return f"Not saved: {_NOT_UNDERSTOOD}"
+    named = ", ".join(
+        f"“{shorten(sentence.rstrip('. '), _NAMED_CHARS, placeholder='…')}”"
+        for sentence in missed[:_MISSED_NAMED]
+    )
+    more = f" and {len(missed) - _MISSED_NAMED} more" if len(missed) > _MISSED_NAMED else ""
+    return f"Not saved: {named}{more}. {_NOT_UNDERSTOOD}"
+
+
 def no_tool(name: str) -> str:
     return f"There is no tool `{name}` in this chat. Tools of other servers are switched on under ⋯."
 
@@ -204,9 +227,13 @@ def fallback(message: str, replies: Sequence[str]) -> str:
     """In full once in a conversation, of which ``replies`` are the earlier ones; afterwards in a line."""
     is_told = any(_FALLBACK_START in reply or _FALLBACK_SHORT in reply for reply in replies)
     text = _FALLBACK_SHORT if is_told else _FALLBACK
-    if is_foreign(message) and not any(_ENGLISH_ALONE in reply for reply in replies):
-        text = f"{text}\n\n{_ENGLISH_ALONE}"
-    return text
+    return "\n\n".join(part for part in (text, english_alone(message, replies)) if part)
+
+
+def english_alone(message: str, replies: Sequence[str]) -> str:
+    """Said once in a conversation, to a message in another language."""
+    is_told = any(_ENGLISH_ALONE in reply for reply in replies)
+    return _ENGLISH_ALONE if is_foreign(message) and not is_told else ""
 
 
 def _counted(last: int) -> str:

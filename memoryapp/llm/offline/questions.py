@@ -15,7 +15,8 @@ from memoryapp.llm.offline.sentences import sentences, without_lead
 from memoryapp.llm.offline.statements import PASTED_CHARS, is_question
 
 _NONE = frozenset[str]()
-ANSWERS_SHOWN = 3
+ANSWERS_SHOWN = 5
+_GUESSES_SHOWN = 3
 OVERVIEW_SHOWN = 20  # as many as its tool lists at once
 _QUESTIONS_PER_MESSAGE = 3
 # Recall's confidence is calibrated: from here on an item is more likely an answer than not.
@@ -49,6 +50,18 @@ _ASKS_TO_TELL = re.compile(
 
 
 _FOR_A_LIVING = re.compile(r"\bfor a living\b")
+# The month stays a word.
+_MAY = re.compile(r"\b(?:may|might|must)\b(?= (?:not|never|i|we|my)\b)|(?<=\bi )(?:may|might|must)\b")
+_ASKS_FORBIDDEN = re.compile(
+    r"\b(?:(?:may|can|must|should|am|do) (?:I|we) (?:not|never)|not (?:allowed|supposed)|forbidden|avoid"
+    r"|darf ich (?:nicht|kein))\b|n['’]t (?:I|we)\b",
+    re.IGNORECASE,
+)
+_FORBIDS = re.compile(
+    r"\b(?:not|never|no|cannot|avoid|allerg\w+|intoleran\w+|only|without|vegan|vegetarian|forbidden|free|kein\w*|nicht|nie)\b"
+    r"|n['’]t\b",
+    re.IGNORECASE,
+)
 # "My daughter is 7" says how old she is; "my shoe size is 42" does not.
 _AGE = re.compile(r"\b(?:I am|I['’]m|s?he is|s?he['’]s) \d{1,3}\b(?! \w)", re.IGNORECASE)
 _AGE_OF_SOMEBODY = re.compile(r"\b(?:is|turned) \d{1,3}\W*$")
@@ -64,7 +77,10 @@ _STOP = _words(
     "mine more much my myself no not of on or our out over please recall remember remind said say see "
     "should show so some tell than that the their them then there these they thing things this those to "
     "told too up us very was we were what when where which who whom whose why will with would you your "
-    "s t d m ve re ll currently ever exactly yet still day days today now often"
+    "allowed permitted supposed s t d m ve re ll currently ever exactly yet still day days today now often "
+    # What people keep in German is found by the commonest of its words.
+    "ich du darf kann muss soll nicht kein keine keinen keiner ein eine einen der das mein meine wo wie wann "
+    "wer bin ist habe"
 )
 # They name the relation, not the topic: enough only for a question that has nothing else ("what do I like?").
 _GENERIC = _words(
@@ -112,6 +128,9 @@ _IRREGULAR = {
     "bought": "buy", "chose": "choose", "chosen": "choose", "went": "go", "met": "meet",
     "children": "child", "wives": "wife", "colour": "color", "favourite": "favorite", "spoke": "speak",
     "spoken": "speak", "made": "make", "took": "take", "wore": "wear",
+    "essen": "eat", "esse": "eat", "trinken": "drink", "trinke": "drink", "wohnen": "live", "wohne": "live",
+    "heißen": "name", "heiße": "name", "arbeiten": "work", "arbeite": "work", "beruf": "job", "hund": "dog",
+    "katze": "cat", "geburtstag": "birthday", "allergisch": "allergic", "allergie": "allergy",
 }  # fmt: skip
 _ENDINGS = (("ies", "y"), ("sses", "ss"), ("ing", ""), ("ied", "y"), ("ed", ""), ("s", ""))
 
@@ -154,10 +173,18 @@ def pertinent(question: str, items: Sequence[Recalled]) -> list[Recalled]:
     """The items that answer ``question``, best first, at most ``ANSWERS_SHOWN``; usually none or one."""
     asked = _Words.of(question)
     scored = [(score, item) for item in _evidence(items) if (score := _score(asked, item)) > 0]
-    best = max((score for score, _ in scored), default=0.0)
-    close = [(score, item) for score, item in scored if score >= 0.75 * best]
-    close.sort(key=lambda pair: -pair[0])
-    return [item for _, item in close[:ANSWERS_SHOWN]]
+    scored.sort(key=lambda pair: -pair[0])
+    best, wanted = (scored[0][0], _covered(asked, scored[0][1])) if scored else (0.0, 0.0)
+    if _ASKS_FORBIDDEN.search(question):
+        scored = [pair for pair in scored if _FORBIDS.search(pair[1].statement)] or scored
+        wanted = _SAME_TOPIC  # an allergy says it as well as "I can't eat"
+    close = [
+        item
+        for score, item in scored
+        # The words say as much, however sure recall is of the other.
+        if score >= 0.75 * best or _covered(asked, item) >= max(wanted, _SAME_TOPIC)
+    ]
+    return close[:ANSWERS_SHOWN]
 
 
 def closest(question: str, items: Sequence[Recalled]) -> list[Recalled]:
@@ -169,7 +196,7 @@ def closest(question: str, items: Sequence[Recalled]) -> list[Recalled]:
     found = [
         item for item in _evidence(items) if item.confidence is not None and not _is_of_another(asked, item)
     ]
-    return sorted(found, key=lambda item: -(item.confidence or 0.0))[:ANSWERS_SHOWN]
+    return sorted(found, key=lambda item: -(item.confidence or 0.0))[:_GUESSES_SHOWN]
 
 
 def key_word(text: str) -> str:
@@ -193,7 +220,9 @@ class _Words:
     @classmethod
     def of(cls, text: str) -> "_Words":
         words = [
-            word for word in re.findall(r"\w+", _FOR_A_LIVING.sub("job", text.lower())) if word not in _STOP
+            word
+            for word in re.findall(r"\w+", _MAY.sub("", _FOR_A_LIVING.sub("job", text.lower())))
+            if word not in _STOP
         ]
         stems = frozenset(_stem(word) for word in words)
         numbers = frozenset(word for word in words if any(character.isdigit() for character in word))
@@ -211,13 +240,17 @@ def _score(asked: _Words, item: Recalled) -> float:
     if not asked.numbers <= told.numbers or (asked.relations and not asked.relations & told.relations):
         return 0.0
     confidence = item.confidence or 0.0
-    coverage = _coverage(asked, told)
-    # "I live in Porto with my wife" is not about her.
-    if _Words.of(item.statement.partition(" with ")[0]).relations - asked.relations:
-        coverage /= 2
+    coverage = _covered(asked, item)
     is_pertinent = confidence >= _CONFIDENT or (coverage > 0 and coverage + confidence >= _ENOUGH)
     precision = len(asked.stems & told.stems) / max(1, len(told.stems))
     return coverage + confidence + precision / 4 if is_pertinent else 0.0
+
+
+def _covered(asked: _Words, item: Recalled) -> float:
+    coverage = _coverage(asked, _Words.of(item.statement))
+    # "I live in Porto with my wife" is not about her.
+    is_of_another = _Words.of(item.statement.partition(" with ")[0]).relations - asked.relations
+    return coverage / 2 if is_of_another else coverage
 
 
 def _is_of_another(asked: _Words, item: Recalled) -> bool:

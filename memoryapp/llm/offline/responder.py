@@ -175,6 +175,9 @@ def _parts(prompt: Prompt, findings: Findings, questions: Questions) -> Iterator
         yield "I can't save that here: remembering is off in this conversation."
     if findings.has_withheld:
         yield phrases.NO_SECRETS
+    if findings.missed and "remember" in prompt.offered:
+        yield phrases.not_saved(findings.missed, is_all=findings.missed == (prompt.words.strip(),))
+        yield phrases.english_alone(prompt.words, prompt.replies)
     if questions.asks_time:
         yield from _told_time(prompt)
     yield from _results_of_sums(prompt, questions)
@@ -333,7 +336,7 @@ def _answers(asked: tuple[str, ...], recalled: tuple[Recalled, ...]) -> Iterator
             cited |= {item.statement for item in maybe}
             yield _hedged(maybe)
         elif len(asked) == 1:
-            yield "I know nothing about that. If it is about you, tell me and I will remember it."
+            yield phrases.NOTHING_KNOWN
         else:
             yield f"About *{' '.join(question.split())}* I know nothing."
 

@@ -40,10 +40,12 @@ _LEAD = re.compile(
     rf"|{_CORRECTION}|to be honest|in fact|sorry|thanks|thank you|great|look|listen)\b[,:!]?\s+",
     re.IGNORECASE,
 )
+# "…, I am allergic to them" says nothing without what stands before it.
+_POINTS_BACK = r"I(?: am|['’]m) (?:\w+ )?(?:allergic|intolerant) to (?:it|them|that|those|these|both)\b"
 # A clause ends where the user begins a new one about themself: "…, and I live in Porto".
 _CLAUSE = re.compile(
     r"(?:\s*,\s*(?:and |but |so |plus )?|\s+(?:and|but|plus)\s+)(?:also\s+)?(?=(?:I|I['’](?:m|ve)|my|we"
-    rf"|our|(?:you can )?call me|{ON_A_DAY},? (?:I|I['’]m|we|we['’]re))\b)",
+    rf"|our|(?:you can )?call me|{ON_A_DAY},? (?:I|I['’]m|we|we['’]re))\b)(?!{_POINTS_BACK})",
     re.IGNORECASE,
 )
 # Cutting a sentence that opens with its condition would lose the condition.

@@ -26,6 +26,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from memoryapp.llm.offline.forms import FORMS
+from memoryapp.llm.offline.oneself import is_of_oneself
 from memoryapp.llm.offline.secrets import has_secret, names_secret
 from memoryapp.llm.offline.sentences import Sentence, sentences, without_lead
 from memoryapp.llm.offline.vocabulary import DOCUMENT, NAME, PET, RELATIVE, TAIL, WHEN, Form
@@ -78,8 +79,8 @@ _REPORT = re.compile(
 _EXPLICIT = re.compile(
     r"(?:please )?(?:(?:can|could|would|will) you )?(?:please )?(?:(?:remember|don['’]t forget|do not "
     r"forget|keep in mind|bear in mind|memori[sz]e|note|make a note|take note|save|store)(?: for (?:me"
-    r"|later|next time))?(?:,? that|:| this:| that:)\s+|(?:remember|don['’]t forget|keep in mind"
-    r"|note)\s+(?=(?:I|my|we|our|I['’]m|I['’]ve)\b))",
+    r"|later|next time))?(?:,? that\b|:| this:| that:)\s*|(?:bitte )?merke? dir:\s*"
+    r"|(?:remember|don['’]t forget|keep in mind|note)\s+(?=(?:I|my|we|our|I['’]m|I['’]ve)\b))",
     re.IGNORECASE,
 )
 _POLITE = re.compile(r"(?:please )?(?:can|could|would|will) you\b", re.IGNORECASE)
@@ -141,12 +142,14 @@ class Statement:
 class Findings:
     """``has_withheld``: a secret was told, or was meant to be kept; it is in no statement.
 
-    ``more``: how many statements follow those that were asked for.
+    ``more``: how many statements follow those that were asked for. ``missed``: the sentences in which the person
+    speaks of themself, or asks for something to be kept, and from which nothing was.
     """
 
     statements: tuple[Statement, ...]
     has_withheld: bool
     more: int = 0
+    missed: tuple[str, ...] = ()
 
 
 def find_statements(message: str, *, at_most: int = MAX_STATEMENTS) -> Findings:
@@ -154,17 +157,22 @@ def find_statements(message: str, *, at_most: int = MAX_STATEMENTS) -> Findings:
     if len(message) > PASTED_CHARS:
         return Findings((), has_withheld=False)
     found: dict[str, Statement] = {}
+    missed: list[str] = []
     has_withheld = False
     for sentence, following in pairwise((*sentences(message), Sentence(""))):
         if _TEXT_TASK.match(without_lead(sentence.text)):
             return Findings((), has_withheld=False)
-        kept = [] if _TAKEN_BACK.fullmatch(following.text) else list(_statements(sentence))
+        is_taken_back = bool(_TAKEN_BACK.fullmatch(following.text))
+        kept = [] if is_taken_back else list(_statements(sentence))
         if has_secret(sentence.text) or any(names_secret(statement.quote) for statement in kept):
             has_withheld = True
         else:
             found.update({statement.statement.casefold(): statement for statement in kept})
+            if not (kept or is_taken_back) and _may_seem_kept(sentence):
+                missed.append(sentence.text)
     statements = tuple(found.values())
-    return Findings(statements[:at_most], has_withheld, more=max(len(statements) - at_most, 0))
+    more = max(len(statements) - at_most, 0)
+    return Findings(statements[:at_most], has_withheld, more=more, missed=tuple(missed))
 
 
 def is_question(sentence: str) -> bool:
@@ -182,7 +190,7 @@ def _statements(sentence: Sentence) -> Iterator[Statement]:
         return
     explicit = _EXPLICIT.match(without_lead(text))
     if explicit and not is_question(text):
-        yield from _told_to_keep(without_lead(text)[explicit.end() :])
+        yield from _told_to_keep(explicit[0], without_lead(text)[explicit.end() :])
     elif sentence.is_own and not (is_question(text) or _is_uncertain(text)):
         if together := _together(without_lead(text)):
             yield from together
@@ -191,19 +199,28 @@ def _statements(sentence: Sentence) -> Iterator[Statement]:
             yield from _stated(clause)
 
 
+def _may_seem_kept(sentence: Sentence) -> bool:
+    text = without_lead(sentence.text)
+    return sentence.is_own and is_of_oneself(text) and not (is_question(text) or names_secret(text))
+
+
 def _is_uncertain(text: str) -> bool:
     plain = text.replace("’", "'")
     return bool(_DOUBT.search(plain) or _REPORT.search(plain))
 
 
-def _told_to_keep(rest: str) -> Iterator[Statement]:
-    if _NOTHING_TO_KEEP.match(rest) or len(rest.split()) < 2:
+def _told_to_keep(told: str, rest: str) -> Iterator[Statement]:
+    """What the forms know of ``rest``, and beside it what they do not; where they know nothing, the whole as it is."""
+    is_vague = not told.rstrip().endswith(":") and _NOTHING_TO_KEEP.match(rest)
+    if is_vague or len(rest.split()) < 2:
         return
-    for clause in Sentence(rest).clauses():
-        stated = tuple(_stated(clause))
-        if not stated and not _OF_THE_ASSISTANT.match(clause):
-            stated = (_plain(clause),)
-        yield from stated
+    stated = [(clause, tuple(_stated(clause))) for clause in Sentence(rest).clauses()]
+    if not any(known for _, known in stated):
+        stated = [(rest, ())]
+    for clause, known in stated:
+        yield from known
+        if not known and not _OF_THE_ASSISTANT.match(clause):
+            yield _plain(clause)
 
 
 def _stated(clause: str) -> Iterator[Statement]:
@@ -271,7 +288,7 @@ def _recognised(clause: str) -> Statement | None:
 
 def _plain(clause: str) -> Statement:
     """Kept because the person asked: with a date an event, about themself a preference."""
-    is_personal = re.match(r"(?:I|my|we|our)\b", clause, re.IGNORECASE)
+    is_personal = re.match(r"(?:I|my|we|our|ich|mein\w*|wir|unser\w*)\b", clause, re.IGNORECASE)
     is_dated = re.search(WHEN, clause, re.IGNORECASE)
     return _statement(clause, kind="preference" if is_personal and not is_dated else "event", key="")
 

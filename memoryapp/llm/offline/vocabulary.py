@@ -159,6 +159,19 @@ SICKNESS = either(
     "lactose[- ]intolerant,gluten[- ]intolerant"
 )
 EAT = "(?:eat|touch|consume|digest|tolerate)"
+FORBIDDEN = (
+    r"(?: may not| can't| cannot| can not| must not| mustn't| should not| shouldn't"
+    r"|(?:'m| am) (?:not|no longer) (?:really )?(?:allowed|permitted|supposed) to|(?:'m| am) forbidden to)(?: ever)?"
+    # A word of a day makes it a plan, and "yet" a stage: neither lasts.
+    r"(?!.*\b(?:yet|today|tonight|tomorrow|(?:this|next) \w+|until|with (?:you|us|them))\b)"
+)
+# What "I may not have" and "I can't take" forbid; "time" and "it any more" are something else.
+SUBSTANCE = either(
+    r"\w*nuts?,gluten,dairy,milk,lactose,cheese,eggs?,fish,\w*fish,seafood,shrimps?,prawns?,meat,pork,beef,poultry,"
+    r"chicken,alcohol,wine,beer,caffeine,coffee,sugar,sweets,chocolate,soya?,wheat,bread,yeast,sesame,celery,mustard,"
+    r"honey,fruit,grapefruit,citrus,spicy food,fried food,salt,aspirin,ibuprofen,paracetamol,penicillin,antibiotics,"
+    r"codeine,morphine,sulfites,sulphites,\w+(?:cillin|mycin|profen|statin)"
+)
 HABIT = either(
     "drink,eat,take,fly,travel,use,wear,work,read,listen,watch,buy,pay,book,sit,sleep,wake,get up,go to,"
     "go for,run,cycle,drive,walk,cook,order,shop,write,speak,play,smoke,exercise,train,meditate,commute,"
