@@ -16,7 +16,8 @@ from memoryapp.context import exclusions, uses
 from memoryapp.forgetting.models import Purge
 from memoryapp.lifecycle.models import LifecycleRun
 from memoryapp.lifecycle.operations import logged
-from memoryapp.llm.base import Usage
+from memoryapp.llm import messages_json
+from memoryapp.llm.base import ModelMessage, Text, Usage
 from memoryapp.longterm import experiences, forgettings, kind_changes, lifetimes, refusals
 from memoryapp.longterm import operations as longterm
 from memoryapp.longterm.experiences import Lesson
@@ -106,7 +107,8 @@ def everything_of(user: User) -> World:
         now=now,
     )
     assert learned
-    Checkpoint.objects.create(user=user, run=run, number=1, delta=[{"text": CONTENT}], taint="user_typed")
+    said = messages_json.to_json(ModelMessage("assistant", (Text(CONTENT),)))
+    Checkpoint.objects.create(user=user, run=run, number=1, delta=[said], taint="user_typed")
     approval = Approval.objects.create(
         user=user,
         run=run,

@@ -1,6 +1,6 @@
 """Taking back what one message did to a memory: the Undo beside a memory that has just been learned."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -10,7 +10,7 @@ from django.utils.translation import gettext, gettext_noop
 
 from memoryapp.activity.models import Verb
 from memoryapp.errors import MemoryAppError
-from memoryapp.longterm import history, neighbours, queries, restoring, tombstones
+from memoryapp.longterm import forgettings, history, neighbours, queries, restoring, tombstones
 from memoryapp.longterm.candidates import Candidate, Source
 from memoryapp.longterm.models import Feedback, Memory, MemorySource, MemoryVersion
 from memoryapp.longterm.reconciling import reconcile
@@ -74,6 +74,26 @@ def withdraw(user_id: UUID, memory_id: UUID, *, source_message_id: UUID, now: da
             current = _remove(memory, said, others=others, now=now)
         history.note_done(user_id, Verb.DELETED, [memory_id], detail=gettext_noop("taken back"))
     return Withdrawn(Outcome(said.outcome), queries.get_memory(user_id, current) if current else None)
+
+
+def forget_brought_within(user_id: UUID, memory_ids: Collection[UUID], *, now: datetime) -> None:
+    """Within the caller's transaction: forget what a file brought, and let what it replaced hold again.
+
+    Otherwise as ``forgettings.forget_within``, which takes former values along. Ids of what is gone are passed over.
+    """
+    history.lock_person(user_id)
+    brought = queries.by_ids(user_id, memory_ids)
+    if not brought:
+        return
+    rows = Memory.objects.for_user(user_id).filter(superseded_by__in=list(brought))
+    rows = rows.exclude(id__in=list(memory_ids)).select_related("kind")
+    former: dict[UUID | None, list[Memory]] = {}
+    for row in rows.order_by("-superseded_at", "-id"):
+        former.setdefault(row.superseded_by_id, []).append(row)
+    rows.update(superseded_by=None)
+    forgettings.forget_within(user_id, list(brought), now=now)
+    for replaced in former.values():
+        restoring.revive(user_id, replaced)
 
 
 def _has_persons_word(memory: Memory) -> bool:

@@ -3,6 +3,8 @@
 ``strata.json`` is JSON with one record per line, so that it can be written and read a record at a time.
 """
 
+import hashlib
+import hmac
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -10,6 +12,7 @@ from typing import IO, Any, Final
 from uuid import UUID
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
+from django.conf import settings
 from django.db import connection, transaction
 from django.template.loader import render_to_string
 from django.utils import translation
@@ -28,6 +31,7 @@ DATA: Final = "strata.json"
 ACCOUNT: Final = "account.json"
 PAGE: Final = "index.html"
 README: Final = "README.txt"
+SIGNATURE: Final = "signature.txt"
 TRIES: Final = 3
 
 
@@ -52,7 +56,9 @@ def export(user_id: UUID, into: IO[bytes]) -> None:
 def write_archive(user_id: UUID, into: IO[bytes]) -> None:
     with _one_view(), ZipFile(into, "w") as archive:
         records = Records(user_id)
-        _write(archive, DATA, data_lines(records))
+        own = seal()
+        _write(archive, DATA, _sealed(data_lines(records), own))
+        _write(archive, SIGNATURE, [own.hexdigest() + "\n"])
         _write(archive, ACCOUNT, account_file.lines(user_id, records.ids))
         _write(archive, PAGE, readable.parts(user_id, records))
         with translation.override("en"):
@@ -74,6 +80,14 @@ def data_lines(records: Records) -> Iterator[str]:
     yield from _section("uses", records.uses(), end="]}\n")
 
 
+def seal() -> hmac.HMAC:
+    """HMAC-SHA256 under the installation's key, of the bytes of ``strata.json`` that are still to come.
+
+    It begins as no receipt does, which is signed by the same key.
+    """
+    return hmac.new(settings.SECRET_KEY.encode(), b"strata archive\n", hashlib.sha256)
+
+
 def encoded(value: object) -> str:
     """On one line, in one way."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
@@ -88,6 +102,12 @@ def _one_view() -> Iterator[None]:
             with connection.cursor() as cursor:
                 cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
         yield
+
+
+def _sealed(parts: Iterable[str], own: hmac.HMAC) -> Iterator[str]:
+    for part in parts:
+        own.update(part.encode())
+        yield part
 
 
 def _write(archive: ZipFile, name: str, parts: Iterable[str]) -> None:

@@ -1,6 +1,6 @@
 """Why something cannot be imported, exported or undone. Each says what to do."""
 
-from memoryapp.errors import MemoryAppError
+from memoryapp.errors import InvalidInputError, MemoryAppError
 
 
 class FileTooBigError(MemoryAppError):
@@ -10,10 +10,30 @@ class FileTooBigError(MemoryAppError):
     http_status = 413
 
 
+class DamagedArchiveError(InvalidInputError):
+    """It is not as Strata wrote it. ``details["line"]``: of ``strata.json``, where one is to blame."""
+
+    code = "damaged_archive"
+
+    def __init__(self, why: str, *, line: int | None = None) -> None:
+        where = f"line {line} of strata.json: {why}" if line else why
+        super().__init__(
+            f"This archive is damaged: {where}. Export it again, and import the new file.", line=line
+        )
+        self.why = why
+
+
 class ImportInProgressError(MemoryAppError):
     """``details["import_id"]``: the one that is still at work."""
 
     code = "import_in_progress"
+    http_status = 409
+
+
+class TooManyWaitingError(MemoryAppError):
+    """``details["limit"]``: how many imports that were read may wait for their person at once."""
+
+    code = "too_many_imports_waiting"
     http_status = 409
 
 

@@ -5,6 +5,7 @@ A conversation is one transaction, and so are a hundred facts; each notes with w
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import IO, Final
 from uuid import UUID
 
@@ -13,11 +14,20 @@ from django.utils import timezone
 
 from memoryapp.errors import MemoryAppError
 from memoryapp.portability import archive_reading, operations, queries
-from memoryapp.portability.archive_reading import Chat, DamagedArchiveError, Found, Part
+from memoryapp.portability.archive_reading import Chat, Found, Part
+from memoryapp.portability.errors import DamagedArchiveError
 from memoryapp.portability.importers.detecting import detect
 from memoryapp.portability.importers.items import Conversation, Format
 from memoryapp.portability.importers.reading import read
-from memoryapp.portability.merging import Item, Judged, Merging, Outcome, Sort
+from memoryapp.portability.merging import (
+    Item,
+    Judged,
+    Merging,
+    Outcome,
+    Sort,
+    left_lesson,
+    unkept_memory,
+)
 from memoryapp.portability.models import ImportBatch
 from memoryapp.portability.restoring import Restoring
 
@@ -54,7 +64,7 @@ def _work(batch: ImportBatch) -> None:
     except (IntegrityError, DataError) as error:
         # Of rows that a file describes: it says of them what no row may be. Its values are in no log.
         logger.warning("Import %s holds what cannot be stored: %s", batch.id, type(error).__name__)
-        damaged = DamagedArchiveError("This archive is damaged: its records contradict each other.")
+        damaged = DamagedArchiveError("its records contradict each other")
         operations.fail(batch, code=damaged.code, message=str(damaged), now=timezone.now())
     except operations.LostError:
         raise
@@ -75,7 +85,9 @@ def _look(batch: ImportBatch, file: IO[bytes]) -> None:
     """Foresee what would become of each record; nothing is written but the counts."""
     now = timezone.now()
     found = detect(file)
-    is_restore = found is Format.STRATA and queries.is_untouched(batch.user_id)
+    is_restore = (
+        found is Format.STRATA and queries.is_untouched(batch.user_id) and archive_reading.is_signed(file)
+    )
     operations.note_format(batch, found.value, is_restore=is_restore, now=now)
     operations.begin_reading(batch, now=now)
     merging = _merging(batch)
@@ -100,33 +112,48 @@ def _bring(batch: ImportBatch, file: IO[bytes]) -> None:
     # What cannot be drained late: a conversation's turns are read inside its transaction, where it is brought.
     for last, group in _groups(enumerate(_items(batch, file), 1), after=batch.position):
         with transaction.atomic(durable=True):
-            taken = _restored(exact, group, last=last) if batch.is_restore else list(map(merging.take, group))
+            taken = (
+                _restored(batch, exact, group, last=last)
+                if batch.is_restore
+                else list(map(merging.take, group))
+            )
             operations.note_brought(batch, taken, position=last, now=timezone.now())
     if batch.is_restore:
         _link(batch, exact, file)
     operations.end(batch, now=timezone.now())
 
 
-def _restored(exact: Restoring, group: Sequence[Item], *, last: int) -> list[Judged]:
+def _restored(batch: ImportBatch, exact: Restoring, group: Sequence[Item], *, last: int) -> list[Judged]:
     """``group``: a conversation, or records of one part of the archive."""
     (first, *_) = group
     if isinstance(first, Chat):
-        return [Judged(Sort.CONVERSATION, Outcome.NEW, row_id=exact.conversation(first, first.turns()))]
+        return [replace(_as_new(first), row_id=exact.conversation(first, first.turns()))]
     assert isinstance(first, Found)
     records = [one.record for one in group if isinstance(one, Found)]
+    if first.part in {Part.MEMORY, Part.EXPERIENCE}:
+        return _restored_facts(exact, group)
     match first.part:
         case Part.SETTINGS:
-            exact.settings(records[0])
+            operations.note_settings(batch, exact.settings(records[0]), now=timezone.now())
         case Part.REFUSAL:
             for record in records:
                 exact.refusal(record)
-        case Part.MEMORY:
-            return [Judged(Sort.MEMORY, Outcome.NEW, row_id=id_) for id_ in exact.memories(records)]
-        case Part.EXPERIENCE:
-            return [Judged(Sort.EXPERIENCE, Outcome.NEW, row_id=id_) for id_ in exact.experiences(records)]
         case Part.USE:
             exact.uses(records, first=last - len(records) + 1)
     return []
+
+
+def _restored_facts(exact: Restoring, group: Sequence[Item]) -> list[Judged]:
+    """Of facts or of lessons those that may be kept. What became of each, in order."""
+    judged = list(map(_as_new, group))
+    kept = [
+        item
+        for item, one in zip(group, judged, strict=True)
+        if isinstance(item, Found) and one.outcome == Outcome.NEW
+    ]
+    write = exact.memories if judged[0].sort == Sort.MEMORY else exact.experiences
+    ids = iter(write([item.record for item in kept]))
+    return [replace(one, row_id=next(ids)) if one.outcome == Outcome.NEW else one for one in judged]
 
 
 def _link(batch: ImportBatch, exact: Restoring, file: IO[bytes]) -> None:
@@ -178,14 +205,16 @@ def _part(item: Item) -> object:
 
 
 def _as_new(item: Item) -> Judged:
+    """What becomes of it in an account that holds nothing."""
     match item:
         case Chat():
-            title = item.head.get("title")
-            return Judged(Sort.CONVERSATION, Outcome.NEW, title if isinstance(title, str) else "")
+            return Judged(Sort.CONVERSATION, Outcome.NEW, item.head["title"])
         case Found(part=Part.MEMORY, record=record):
-            return Judged(Sort.MEMORY, Outcome.NEW, str(record.get("statement")))
+            reason = unkept_memory(record)
+            outcome = Outcome.SKIPPED if reason else Outcome.NEW
+            return Judged(Sort.MEMORY, outcome, record["statement"], reason=reason)
         case Found(part=Part.EXPERIENCE, record=record):
-            return Judged(Sort.EXPERIENCE, Outcome.NEW, str(record.get("goal")))
+            return left_lesson(record) or Judged(Sort.EXPERIENCE, Outcome.NEW, record["goal"])
     return Judged("", Outcome.NEW)
 
 

@@ -4,24 +4,26 @@ What comes from a file is of origin "imported" here, whatever it says of itself:
 was forgotten stays so.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from django.db import transaction
 
 from memoryapp.accounts.models import User
+from memoryapp.conf import get_conf
 from memoryapp.errors import MemoryAppError
 from memoryapp.longterm import operations as longterm
 from memoryapp.longterm import queries, reconciling, refusals, tombstones
-from memoryapp.longterm.candidates import Candidate, checked, dated
+from memoryapp.longterm.candidates import Candidate, checked, dated, refuse_secret
 from memoryapp.longterm.models import Memory
 from memoryapp.policies.reconciliation import Outcome as Settled
+from memoryapp.policies.secrets import SecretRefusedError
 from memoryapp.policies.trust import Origin, weakest
 from memoryapp.portability import archive_reading, restoring
-from memoryapp.portability.archive_reading import Chat, DamagedArchiveError, Part
+from memoryapp.portability.archive_reading import Chat, Part
 from memoryapp.portability.identity import Found, Known, Match, digest_of
 from memoryapp.portability.importers.items import Attachment, Conversation, Fact, Role, Said, Skipped
 from memoryapp.portability.models import ImportItem
@@ -51,6 +53,7 @@ MATCHED: Final = {
 BROUGHT: Final = frozenset({Outcome.NEW, Outcome.CHANGED, Outcome.CONFLICTING})
 FORMER: Final = "former_value"
 WAITING: Final = "was_waiting"
+TOO_LONG: Final = "too_long"
 SETTINGS: Final = "settings"
 
 
@@ -83,7 +86,7 @@ class Merging:
         self.known = Known(self.user, self.batch_id)
         self.restoring = Restoring(self.user, self.batch_id, self.now, is_exact=False)
 
-    def judge(self, item: Item) -> Judged:  # noqa: PLR0911
+    def judge(self, item: Item) -> Judged:
         match item:
             case Conversation():
                 return self._foreign(item)[0]
@@ -93,29 +96,43 @@ class Merging:
                 return Judged("", Outcome.SKIPPED, reason=item.reason.value, count=item.count)
             case Chat():
                 return self._chat(item, list(item.turns()))
-            case archive_reading.Found(part=Part.MEMORY, record=record):
-                return _left_memory(record) or self._fact(self._archived_candidate(record))
-            case archive_reading.Found(part=Part.EXPERIENCE, record=record):
-                return self._lesson(record)
-        # Of the account that the archive is of: this one has its own.
-        return Judged("", Outcome.SKIPPED, reason=SETTINGS if item.part is not Part.USE else "", count=0)
+            case archive_reading.Found():
+                return self._archived(item)
 
-    def take(self, item: Item) -> Judged:  # noqa: PLR0911
+    def take(self, item: Item) -> Judged:
         match item:
             case Conversation():
                 return self._take_foreign(item)
             case Fact():
                 return self._take_fact(self._foreign_candidate(item), expires_at=item.expires_at)
+            case Skipped():
+                return self.judge(item)
             case Chat():
                 return self._take_chat(item)
-            case archive_reading.Found(part=Part.MEMORY, record=record):
-                return _left_memory(record) or self._take_archived(record)
-            case archive_reading.Found(part=Part.EXPERIENCE, record=record):
-                judged = self._lesson(record)
-                if judged.outcome == Outcome.NEW:
-                    return replace(judged, row_id=self.restoring.experiences([record])[0])
-                return judged
-        return self.judge(item)
+            case archive_reading.Found():
+                return self._take_archived(item)
+
+    # Records of an archive
+
+    def _archived(self, found: archive_reading.Found) -> Judged:
+        match found.part:
+            case Part.MEMORY:
+                return left_memory(found.record) or self._fact(self._archived_candidate(found.record))
+            case Part.EXPERIENCE:
+                return left_lesson(found.record) or self._lesson(found.record)
+            case Part.USE:
+                return Judged("", Outcome.SKIPPED, count=0)
+        # Of the account that the archive is of: this one has its own.
+        return Judged("", Outcome.SKIPPED, reason=SETTINGS, count=0)
+
+    def _take_archived(self, found: archive_reading.Found) -> Judged:
+        judged = self._archived(found)
+        if judged.outcome not in BROUGHT:
+            return judged
+        if found.part is Part.EXPERIENCE:
+            return replace(judged, row_id=self.restoring.experiences([found.record])[0])
+        candidate = self._archived_candidate(found.record)
+        return self._settled(judged, candidate, expires_at=_moment(found.record, "expires_at"))
 
     # Facts
 
@@ -143,12 +160,14 @@ class Merging:
         decision = reconciling.decided(candidate, near, needs_confirmation=kind.needs_confirmation)
         return Judged(Sort.MEMORY, SETTLED[decision.outcome], text)
 
-    def _take_fact(
-        self, candidate: Candidate | None, *, expires_at: datetime | None = None, is_kept: bool = False
-    ) -> Judged:
+    def _take_fact(self, candidate: Candidate | None, *, expires_at: datetime | None) -> Judged:
         judged = self._fact(candidate)
-        if candidate is None or judged.outcome not in BROUGHT:
-            return judged
+        return (
+            self._settled(judged, candidate, expires_at=expires_at) if judged.outcome in BROUGHT else judged
+        )
+
+    def _settled(self, judged: Judged, candidate: Candidate | None, *, expires_at: datetime | None) -> Judged:
+        assert candidate
         try:
             with transaction.atomic():
                 remembered = longterm.remember_within(self.user.id, candidate)
@@ -156,28 +175,21 @@ class Merging:
             return replace(judged, outcome=Outcome.FORGOTTEN)
         except MemoryAppError as error:
             return replace(judged, outcome=Outcome.SKIPPED, reason=error.code)
-        if expires_at or is_kept:
-            restoring.give_end(self.user.id, remembered.memory.id, expires_at=expires_at, is_kept=is_kept)
+        if expires_at:
+            restoring.give_end(self.user.id, remembered.memory.id, expires_at=expires_at)
         return replace(judged, outcome=SETTLED[remembered.outcome], row_id=remembered.memory.id)
-
-    def _take_archived(self, record: Record) -> Judged:
-        candidate = self._archived_candidate(record)
-        return self._take_fact(
-            candidate, expires_at=_moment(record, "expires_at"), is_kept=record.get("is_kept") is True
-        )
 
     def _foreign_candidate(self, fact: Fact) -> Candidate | None:
         return self._candidate(fact.text, kind=fact.kind_hint, said_at=fact.said_at)
 
     def _archived_candidate(self, record: Record) -> Candidate | None:
         candidate = self._candidate(
-            str(record.get("statement")), kind=str(record.get("kind")), said_at=_moment(record, "said_at")
+            record["statement"], kind=str(record.get("kind")), said_at=_moment(record, "said_at")
         )
-        key, origin = record.get("key"), record.get("origin")
         return candidate and replace(
             candidate,
-            key=key if isinstance(key, str) else "",
-            origin=weakest([Origin.IMPORTED, *(one for one in Origin if one == origin)]),
+            key=record["key"],
+            origin=weakest([Origin.IMPORTED, Origin(record["origin"])]),
             happened_at=_moment(record, "happened_at"),
             valid_from=_moment(record, "valid_from"),
             valid_to=_moment(record, "valid_to"),
@@ -202,19 +214,17 @@ class Merging:
     def _lesson(self, record: Record) -> Judged:
         is_known = restoring.is_same_lesson(self.user.id, record)
         outcome = Outcome.DUPLICATE if is_known else Outcome.NEW
-        return Judged(Sort.EXPERIENCE, outcome, str(record.get("goal")))
+        return Judged(Sort.EXPERIENCE, outcome, record["goal"])
 
     # Conversations of an archive
 
     def _chat(self, chat: Chat, turns: Sequence[Record]) -> Judged:
-        created_at = _moment(chat.head, "created_at")
-        if created_at is None:
-            raise DamagedArchiveError("This archive is damaged: a conversation of it has no beginning.")
-        said = [(str(one.get("role")), str(one.get("text"))) for one in _shown_messages(turns)]
+        created_at = datetime.fromisoformat(chat.head["created_at"])
+        said = [(one["role"], one["text"]) for one in _shown_messages(turns)]
         digest = digest_of(self.user, "strata", created_at.isoformat())
         found = self.known.at(created_at, said) or self.known.imported(digest, said)
         outcome = MATCHED[found.match] if found else Outcome.NEW
-        return Judged(Sort.CONVERSATION, outcome, _title(chat.head.get("title"), said), digest=digest)
+        return Judged(Sort.CONVERSATION, outcome, _title(chat.head["title"], said), digest=digest)
 
     def _take_chat(self, chat: Chat) -> Judged:
         """What is changed comes beside the person's own, whole: two trees of turns are not woven into one."""
@@ -270,26 +280,44 @@ class Merging:
         return said
 
 
-def _left_memory(record: Record) -> Judged | None:
-    """What was no more, or not yet, in use where it comes from."""
-    match record.get("status"):
-        case Memory.Status.ACTIVE:
-            return None
-        case Memory.Status.SUPERSEDED:
-            reason = FORMER
-        case _:
-            reason = WAITING
-    return Judged(Sort.MEMORY, Outcome.SKIPPED, str(record.get("statement")), reason=reason)
+def left_memory(record: Record) -> Judged | None:
+    """What was no more, or not yet, in use where it comes from, or may not be kept anywhere."""
+    status = record["status"]
+    if status != Memory.Status.ACTIVE:
+        reason = FORMER if status == Memory.Status.SUPERSEDED else WAITING
+    else:
+        reason = unkept_memory(record)
+    return Judged(Sort.MEMORY, Outcome.SKIPPED, record["statement"], reason=reason) if reason else None
+
+
+def left_lesson(record: Record) -> Judged | None:
+    reason = unkept([record["goal"], record["worked"], record["avoid"], *record["tools"]])
+    return Judged(Sort.EXPERIENCE, Outcome.SKIPPED, record["goal"], reason=reason) if reason else None
+
+
+def unkept_memory(record: Record) -> str:
+    """With all that it ever said, and the quotes."""
+    former = [version["statement"] for version in record["versions"]]
+    quotes = [source["quote"] for source in record["sources"]]
+    return unkept([record["statement"], record["quote"], *former, *quotes])
+
+
+def unkept(texts: Iterable[str]) -> str:
+    """Why long-term memory takes none of it, as the code of an error; "" when it does."""
+    limit = get_conf().statement_max_chars
+    try:
+        for text in texts:
+            if len(text) > limit:
+                return TOO_LONG
+            refuse_secret(text)
+    except SecretRefusedError as error:
+        return error.code
+    return ""
 
 
 def _shown_messages(turns: Sequence[Record]) -> list[Record]:
-    shown = [turn for turn in turns if turn.get("is_current") is True and not turn.get("is_deleted")]
-    ordered = sorted(shown, key=lambda turn: _number(turn.get("seq")))
-    return [message for turn in ordered for message in turn.get("messages", []) if isinstance(message, dict)]
-
-
-def _number(value: object) -> int:
-    return value if isinstance(value, int) else 0
+    shown = [turn for turn in turns if turn["is_current"] and not turn.get("is_deleted")]
+    return [message for turn in sorted(shown, key=lambda turn: turn["seq"]) for message in turn["messages"]]
 
 
 def _role(said: Said) -> str:
@@ -305,15 +333,10 @@ def _attachment(attachment: Attachment) -> str:
     return f"[{attachment.name}]\n{attachment.text}".strip()
 
 
-def _title(title: object, said: Sequence[tuple[str, str]]) -> str:
-    given = title if isinstance(title, str) else ""
-    return given or next((text for _, text in said if text), "")
+def _title(title: str, said: Sequence[tuple[str, str]]) -> str:
+    return title or next((text for _, text in said if text), "")
 
 
 def _moment(record: Record, name: str) -> datetime | None:
-    value: Any = record.get(name)
-    if not value:
-        return None
-    if not isinstance(value, str) or not restoring.is_moment(value):
-        raise DamagedArchiveError(f"This archive is damaged: {name} of a record is no moment.")
-    return datetime.fromisoformat(value)
+    value: str | None = record[name]
+    return datetime.fromisoformat(value) if value else None

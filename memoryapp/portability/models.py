@@ -40,6 +40,8 @@ class ImportBatch(models.Model):
     # Outcome → sort → how many; and reason → how many were skipped for it.
     counts = models.JSONField(default=dict)
     skipped = models.JSONField(default=dict)
+    # Name → what it was before a restore and what it is since, so that an undo takes it back.
+    settings_changes = models.JSONField(default=dict)
     # Outcome → beginnings of a few of them, for the preview alone: they go with the file.
     samples = models.JSONField(default=dict)
     error_code = models.CharField(max_length=64, blank=True)

@@ -12,13 +12,18 @@ from django.utils.translation import gettext
 from memoryapp.accounts.models import User
 from memoryapp.conf import get_conf
 from memoryapp.errors import InvalidInputError
-from memoryapp.longterm import experience_queries, forgettings
-from memoryapp.longterm import queries as longterm
+from memoryapp.longterm import experience_queries, forgettings, withdrawal
 from memoryapp.nudges import IMPORT, nudge
-from memoryapp.portability import queries
-from memoryapp.portability.errors import FileTooBigError, ImportInProgressError, NotReadyError
+from memoryapp.portability import queries, restoring
+from memoryapp.portability.errors import (
+    FileTooBigError,
+    ImportInProgressError,
+    NotReadyError,
+    TooManyWaitingError,
+)
 from memoryapp.portability.merging import BROUGHT, Judged
 from memoryapp.portability.models import ImportBatch, ImportFile, ImportItem
+from memoryapp.portability.restoring import Changes
 from memoryapp.receipts import operations as receipts
 from memoryapp.receipts.models import Scope
 from memoryapp.transcript import conversations, deletions
@@ -30,6 +35,7 @@ PART_BYTES: Final = 1024 * 1024
 LEASE: Final = timedelta(minutes=2)  # of a worker; renewed with everything it writes
 ATTEMPTS: Final = 5  # of workers that died of one file
 KEPT: Final = timedelta(hours=24)  # a file that nobody applies
+WAITING_MOST: Final = 3  # of them at once: each takes up to ``import_max_mb``
 SAMPLES: Final = 5  # of each outcome
 SAMPLE_CHARS: Final = 160
 
@@ -41,16 +47,11 @@ class LostError(Exception):
 def receive(user_id: UUID, parts: Iterable[bytes], *, is_preview: bool, now: datetime) -> ImportBatch:
     """Keep a file and have it read. ``is_preview``: nothing is brought in before ``apply``.
 
-    Raises FileTooBigError, ImportInProgressError, InvalidInputError for an empty one.
+    Raises FileTooBigError, ImportInProgressError, TooManyWaitingError, InvalidInputError for an empty one.
     """
     with transaction.atomic(durable=True):
         User.objects.select_for_update(no_key=True).get(id=user_id)  # one after the other
-        busy = queries.imports(user_id).filter(status__in=ImportBatch.AT_WORK).first()
-        if busy:
-            raise ImportInProgressError(
-                gettext("Another file is being imported. Wait until it is through, or stop it."),
-                import_id=str(busy.id),
-            )
+        _check_room(user_id)
         batch = ImportBatch.objects.create(user_id=user_id, created_at=now, is_preview=is_preview)
         batch.size_bytes = _keep(batch, parts)
         if not batch.size_bytes:
@@ -88,6 +89,8 @@ def undo(user_id: UUID, batch_id: UUID, *, now: datetime) -> ImportBatch:
             raise NotReadyError(gettext("This import was undone already."), status=batch.status)
         with receipts.together(user_id, Scope.BATCH, now=now, subject=batch.format, subject_id=batch.id):
             _forget_brought(batch, now=now)
+        restoring.take_back_refusals(user_id, batch.id)
+        restoring.take_back_settings(user_id, batch.settings_changes)
         _drop_file(batch)
         batch.status, batch.undone_at, batch.samples = Status.UNDONE, now, {}
         batch.attempt += 1  # whoever is at it may not go on
@@ -140,6 +143,12 @@ def note_brought(batch: ImportBatch, judged: Sequence[Judged], *, position: int,
     _save(batch, "position", "counts", "skipped", now=now)
 
 
+def note_settings(batch: ImportBatch, changes: Changes, *, now: datetime) -> None:
+    """Within the caller's transaction: what the import changed, so that ``undo`` can take it back. Raises LostError."""
+    batch.settings_changes = changes
+    _save(batch, "settings_changes", now=now)
+
+
 def note_format(batch: ImportBatch, name: str, *, is_restore: bool, now: datetime) -> None:
     batch.format, batch.is_restore = name, is_restore
     _save(batch, "format", "is_restore", now=now)
@@ -172,26 +181,31 @@ def end(batch: ImportBatch, *, now: datetime) -> None:
 def fail(batch: ImportBatch, *, code: str, message: str, now: datetime) -> None:
     """What was brought in before stays, until it is undone."""
     with transaction.atomic(durable=True):
-        batch.status, batch.finished_at, batch.samples = Status.FAILED, now, {}
-        batch.error_code, batch.error_message = code, message[:500]
-        _save(batch, "status", "finished_at", "samples", "error_code", "error_message", now=now)
-        _drop_file(batch)
+        _fail(batch, code=code, message=message, now=now)
 
 
 def give_up_waiting(*, now: datetime) -> int:
     """Drop files that were read and that nobody applied within a day; how many."""
-    waiting = ImportBatch.objects.filter(status=Status.READY, lease_until__lte=now).select_related("user")
-    for batch in waiting:
-        fail(
-            batch, code="import_expired", message="Nobody applied it within a day. Import it again.", now=now
-        )
-    return len(waiting)
+    waiting = ImportBatch.objects.filter(status=Status.READY, lease_until__lte=now)
+    return sum(_give_up(batch_id, now=now) for batch_id in waiting.values_list("id", flat=True))
 
 
 def unattended(*, now: datetime) -> list[UUID]:
     """Imports whose worker is gone, or whose nudge was lost."""
     rows = ImportBatch.objects.filter(status__in=ImportBatch.AT_WORK, created_at__lte=now - LEASE)
     return list(rows.filter(Q(lease_until=None) | Q(lease_until__lte=now)).values_list("id", flat=True)[:100])
+
+
+def _check_room(user_id: UUID) -> None:
+    busy = queries.imports(user_id).filter(status__in=ImportBatch.AT_WORK).first()
+    if busy:
+        raise ImportInProgressError(
+            gettext("Another file is being imported. Wait until it is through, or stop it."),
+            import_id=str(busy.id),
+        )
+    if queries.imports(user_id).filter(status=Status.READY).count() >= WAITING_MOST:
+        said = gettext("{n} imports wait for your word. Bring one in or take one back first.")
+        raise TooManyWaitingError(said.format(n=WAITING_MOST), limit=WAITING_MOST)
 
 
 def _keep(batch: ImportBatch, parts: Iterable[bytes]) -> int:
@@ -214,8 +228,28 @@ def _keep(batch: ImportBatch, parts: Iterable[bytes]) -> int:
     return size
 
 
+def _give_up(batch_id: UUID, *, now: datetime) -> bool:
+    """False for one that its person applied or took back in this very moment."""
+    with transaction.atomic(durable=True):
+        rows = ImportBatch.objects.select_for_update().filter(id=batch_id, status=Status.READY)
+        batch = rows.first()
+        if batch is None:
+            return False
+        _fail(
+            batch, code="import_expired", message="Nobody applied it within a day. Import it again.", now=now
+        )
+    return True
+
+
 def _store(batch: ImportBatch, number: int, data: bytes) -> None:
     ImportFile.objects.create(user_id=batch.user_id, batch=batch, number=number, data=data)
+
+
+def _fail(batch: ImportBatch, *, code: str, message: str, now: datetime) -> None:
+    batch.status, batch.finished_at, batch.samples = Status.FAILED, now, {}
+    batch.error_code, batch.error_message = code, message[:500]
+    _save(batch, "status", "finished_at", "samples", "error_code", "error_message", now=now)
+    _drop_file(batch)
 
 
 def _drop_file(batch: ImportBatch) -> None:
@@ -256,10 +290,9 @@ def _forget_brought(batch: ImportBatch, *, now: datetime) -> None:
     items = ImportItem.objects.filter(user_id=user_id, batch=batch, outcome__in=BROUGHT).exclude(row_id=None)
     of_sort: dict[str, list[UUID]] = {sort: [] for sort in ImportItem.Sort}
     for sort, row_id in items.values_list("sort", "row_id"):
-        of_sort[sort].append(row_id)  # type: ignore[arg-type]
-    memories = longterm.by_ids(user_id, of_sort[ImportItem.Sort.MEMORY])
-    if memories:
-        forgettings.forget_within(user_id, list(memories), now=now)
+        if row_id:
+            of_sort[sort].append(row_id)
+    withdrawal.forget_brought_within(user_id, of_sort[ImportItem.Sort.MEMORY], now=now)
     experiences = experience_queries.by_ids(user_id, of_sort[ImportItem.Sort.EXPERIENCE])
     if experiences:
         forgettings.forget_experiences_within(user_id, list(experiences), now=now)

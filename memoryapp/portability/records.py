@@ -15,6 +15,7 @@ from uuid import UUID
 from django.db.models import Q, QuerySet
 
 from memoryapp.accounts.models import User
+from memoryapp.longterm.models import Experience, Memory
 from memoryapp.portability import tables
 from memoryapp.portability.local_ids import LocalIds, Numbers
 from memoryapp.portability.tables import Table
@@ -66,10 +67,11 @@ class Records:
         self.counts = {name: len(rows) for name, rows in numbers.items()}
 
     def settings(self) -> Record:
-        return User.objects.filter(id=self.user_id).values(*tables.SETTINGS).get()  # type: ignore[no-any-return]
+        found: Record = User.objects.filter(id=self.user_id).values(*tables.SETTINGS).get()
+        return found
 
     def refusals(self) -> list[Record]:
-        rows = _rows(tables.REFUSALS).filter(user=self.user_id).order_by(*tables.REFUSALS.order)
+        rows = tables.REFUSALS.rows().filter(user=self.user_id).order_by(*tables.REFUSALS.order)
         return [
             {"kind": row["kind__slug"], "created_at": _plain(row["created_at"])}
             for row in rows.values("kind__slug", "created_at")
@@ -103,7 +105,7 @@ class Records:
 
     def uses(self) -> Iterator[Record]:
         table = tables.USES
-        rows = _rows(table).filter(OF_SHOWN_TURNS, user=self.user_id).order_by(*table.order)
+        rows = table.rows().filter(OF_SHOWN_TURNS, user=self.user_id).order_by(*table.order)
         for row in rows.values(*_columns(table)).iterator(ROWS_AT_ONCE):
             record = self._record(table, row)
             if record and (record["memory"] or record["experience"]):
@@ -113,15 +115,16 @@ class Records:
         """The rows of this table that are in the archive."""
         match table.name:
             case "conversation":
-                return _rows(table).filter(user=self.user_id, deleted_at=None)
+                return table.rows().filter(user=self.user_id, deleted_at=None)
             case "turn":
                 is_there = SHOWN_TURNS | Q(id__in=self._places)
                 return Turn.everything.filter(is_there, user=self.user_id)
             case "message" | "run":
-                return _rows(table).filter(OF_SHOWN_TURNS, user=self.user_id)
+                return table.rows().filter(OF_SHOWN_TURNS, user=self.user_id)
+            case "memory":
+                return Memory.objects.for_user(self.user_id).unfaded()
             case _:
-                found: QuerySet[Any] = _rows(table).filter(user=self.user_id).unfaded()  # type: ignore[attr-defined]
-                return found
+                return Experience.objects.for_user(self.user_id).unfaded()
 
     def _needed_places(self) -> set[UUID]:
         """Deleted turns that kept ones follow: without their places those would have other numbers."""
@@ -181,7 +184,7 @@ class Records:
 
     def _runs(self, turn_ids: Sequence[UUID]) -> dict[UUID, Record]:
         table = tables.RUNS
-        rows = list(_rows(table).filter(turn__in=turn_ids).values("id", "turn_id", *_columns(table)))
+        rows = list(table.rows().filter(turn__in=turn_ids).values("id", "turn_id", *_columns(table)))
         ids = [row["id"] for row in rows]
         hanging = {
             "steps": self._children(tables.STEPS, "run", ids),
@@ -199,7 +202,7 @@ class Records:
         self, table: Table, parent: str, ids: Sequence[UUID], condition: Q | None = None
     ) -> dict[UUID, list[Record]]:
         """What stands in these records, by the id of the row that it belongs to."""
-        rows = _rows(table).filter(condition or Q(), **{f"{parent}__in": ids}).order_by(*table.order)
+        rows = table.rows().filter(condition or Q(), **{f"{parent}__in": ids}).order_by(*table.order)
         is_numbered = table in tables.NUMBERED
         found: dict[UUID, list[Record]] = {}
         for row in rows.values(f"{parent}_id", *(["id"] if is_numbered else []), *_columns(table)):
@@ -226,11 +229,6 @@ class Records:
         """With the ids that stand anywhere in it as they are called in the archive."""
         named: One = json.loads(self.ids.in_text(json.dumps(value, ensure_ascii=False)))
         return named
-
-
-def _rows(table: Table) -> QuerySet[Any]:
-    """Without what is hidden: the archive reads whole tables, by a list of their columns."""
-    return table.model._default_manager.all()  # noqa: SLF001  # Django's documented API
 
 
 def _columns(table: Table) -> list[str]:

@@ -6,9 +6,9 @@ it that every column of every table is named here.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
-from django.db.models import Model
+from django.db.models import Model, QuerySet
 
 from memoryapp.context.models import ContextSnapshot, Exclusion, Use
 from memoryapp.longterm.models import Experience, Feedback, KindRefusal, Memory, MemorySource, MemoryVersion
@@ -39,6 +39,10 @@ class Table:
     many: Mapping[str, str] = field(default_factory=dict)
     left: Mapping[str, str] = field(default_factory=dict)
     required: frozenset[str] = frozenset()
+
+    def rows(self) -> "QuerySet[Any]":
+        """Without what is hidden."""
+        return self.model._default_manager.all()  # noqa: SLF001  # Django's documented API
 
 
 CONVERSATIONS: Final = Table(
@@ -400,6 +404,16 @@ TABLES: Final = (
     USES,
     REFUSALS,
 )
+# Which rows stand in which records, and under what name.
+OF_CONVERSATIONS: Final[Mapping[str, Table]] = {"pinned_lines": PINNED_LINES, "summaries": SUMMARIES}
+OF_TURNS: Final[Mapping[str, Table]] = {"messages": MESSAGES, "snapshots": SNAPSHOTS}
+OF_RUNS: Final[Mapping[str, Table]] = {
+    "steps": STEPS,
+    "checkpoints": CHECKPOINTS,
+    "pad_edits": PAD_EDITS,
+    "approvals": APPROVALS,
+}
+OF_MEMORIES: Final[Mapping[str, Table]] = {"versions": VERSIONS, "sources": SOURCES, "feedback": FEEDBACK}
 # What other rows point at.
 NUMBERED: Final = (CONVERSATIONS, TURNS, MESSAGES, RUNS, MEMORIES, EXPERIENCES)
 # Of the person: what moves with them.
