@@ -29,6 +29,26 @@ def test_what_is_said_in_one_conversation_is_known_in_the_next(alice):
     assert streamed(asked) == reply_to(asked)
 
 
+def test_what_was_not_saved_is_kept_when_it_is_to_be_remembered(alice):
+    refused = reply_to(ask(alice, "Ich darf kein Schweinefleisch essen."))
+    assert refused.startswith("Not saved: ")
+    assert live(alice) == []
+
+    ask(alice, "Remember: Ich darf kein Schweinefleisch essen.")
+
+    assert live(alice) == ["Ich darf kein Schweinefleisch essen."]
+
+
+def test_all_that_answers_is_named(alice):
+    ask(alice, "I may not eat peanuts, I am allergic to them.")
+    ask(alice, "I can't eat gluten.")
+
+    reply = reply_to(ask(alice, "What may I not eat?"))
+
+    assert "peanuts" in reply
+    assert "gluten" in reply
+
+
 def test_what_nobody_said_is_not_known(alice, bob):
     ask(alice, "I only drink green tea.")
 
