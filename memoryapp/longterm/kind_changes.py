@@ -5,7 +5,7 @@ until its lifetime has stood for ``expired_hours``, so that taking a change back
 hid, to the row.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any
@@ -18,7 +18,7 @@ from django.utils.translation import gettext
 
 from memoryapp.errors import InvalidInputError, MemoryAppError, NotFoundError
 from memoryapp.longterm import changed_kinds, kind_effects, kinds
-from memoryapp.longterm.kind_effects import Fading
+from memoryapp.longterm.kind_effects import Fading, Moved
 from memoryapp.longterm.models import Kind, KindChange
 from memoryapp.tuning import queries as tuning
 
@@ -109,7 +109,34 @@ def preview(kind: Kind, *, after: int | None, applies_at: datetime | None = None
         return []
     swept_until = _swept_until(kind, applies_at) if applies_at else None
     return kind_effects.fading(
+        kind,
+        before=kind.ttl_days,
+        after=after,
+        days=kind_effects.horizons(after),
+        since=applies_at,
+        swept_until=swept_until,
+    )
+
+
+def moved(kind: Kind, *, after: int | None, applies_at: datetime | None = None) -> Moved:
+    """Of the rows that another lifetime leaves there when it begins to act: how many get another end, and which."""
+    if kind.subject == Kind.Subject.RUN:
+        return Moved()
+    swept_until = _swept_until(kind, applies_at) if applies_at else None
+    return kind_effects.moved(
         kind, before=kind.ttl_days, after=after, since=applies_at, swept_until=swept_until
+    )
+
+
+def can_be_undone(change: KindChange, *, waiting: Collection[int]) -> bool:
+    """Whether ``undo`` takes it. ``waiting``: the kinds that have a change to come."""
+    if change.undone_at is not None:
+        return False
+    if change.applied_at is None:
+        return True
+    present = rule(change.kind)
+    return change.kind_id not in waiting and all(
+        present[field] == value for field, value in change.after.items()
     )
 
 

@@ -73,12 +73,28 @@ SELECT {sums} FROM per_person
 COUNTS = """
 count(*) FILTER (WHERE {goes}) AS rows_{n},
 count(*) FILTER (WHERE {stays}) AS kept_{n},
+count(*) FILTER (WHERE {put_off}) AS later_{n},
 count(*) FILTER (WHERE {goes} AND {status} IN ('pending', 'conflict')) AS waiting_{n},
 count(*) FILTER (WHERE {goes} AND {status} = 'superseded') AS former_{n}
 """
 SUMS = """
 coalesce(sum(rows_{n}), 0)::int, count(*) FILTER (WHERE rows_{n} > 0), coalesce(sum(kept_{n}), 0)::int,
-coalesce(sum(waiting_{n}), 0)::int, coalesce(sum(former_{n}), 0)::int
+coalesce(sum(waiting_{n}), 0)::int, coalesce(sum(former_{n}), 0)::int, coalesce(sum(later_{n}), 0)::int
+"""
+# Within a person's calendar the row that was affirmed first ends first, so that one row of each is asked for its ends.
+MOVED = """{since}, person AS MATERIALIZED (
+    SELECT accounts_user.id, time_zone, max(since) AS since FROM accounts_user JOIN cut USING (time_zone)
+    GROUP BY accounts_user.id
+), per_person AS (
+    SELECT person.time_zone, count(*) AS rows, min(kept.affirmed_at) AS oldest
+    FROM {table} kept JOIN person ON person.id = kept.user_id
+    WHERE kept.kind_id = %(kind_id)s AND kept.forgetting_id IS NULL AND {follows} AND kept.affirmed_at >= person.since
+    GROUP BY person.id, person.time_zone
+)
+SELECT coalesce(sum(rows), 0)::int, count(*),
+       min(memory_fades_at(oldest, %(before)s::int, NULL::timestamptz, false, time_zone)),
+       min(memory_fades_at(oldest, %(after)s::int, NULL::timestamptz, false, time_zone))
+FROM per_person
 """
 # What is in use of each kind. A person's limits lie in the order of the kinds that are given: joined row by row, they
 # would be looked for in every zone.
@@ -141,7 +157,8 @@ class Fading:
     """What a changed lifetime has done ``days`` days after it began to act.
 
     ``rows`` of ``users`` people are gone that would still be there under the present one; ``kept_rows`` are still there
-    that would be gone. ``waiting`` and ``former`` are those of ``rows`` that were not in use.
+    that would be gone. ``waiting`` and ``former`` are those of ``rows`` that were not in use. ``later``: rows there
+    whose end it has put off, be it still to come.
     """
 
     days: int
@@ -150,6 +167,18 @@ class Fading:
     kept_rows: int
     waiting: int = 0
     former: int = 0
+    later: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """Rows that a changed lifetime leaves there and gives another end, of how many people; the first end of any of
+    them under the present lifetime and under the other, None: never."""
+
+    rows: int = 0
+    users: int = 0
+    ended_at: datetime | None = None
+    ends_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +222,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One row. ``statement`` is empty unless it is the reader's own."""
+    """One row, by days since it was affirmed. ``statement`` is empty unless it is the reader's own."""
 
     age_days: int
     origin: str
@@ -223,7 +252,30 @@ def fading(
         (before if swept_until else None, timedelta(0), swept_until),
     ]
     found = _rows(_fading_sql(_table_of(kind), len(days)), points, kind_id=kind.id)[0]
-    return [Fading(n, *found[5 * at : 5 * at + 5]) for at, n in enumerate(days)]
+    return [Fading(n, *found[6 * at : 6 * at + 6]) for at, n in enumerate(days)]
+
+
+def horizons(after: int | None) -> tuple[int, ...]:
+    """Days to look ahead: a longer lifetime shows what it keeps only at its end."""
+    if after is None or after <= HORIZONS_DAYS[-1]:
+        return HORIZONS_DAYS
+    return (*HORIZONS_DAYS, after)
+
+
+def moved(
+    kind: Kind,
+    *,
+    before: int | None,
+    after: int | None,
+    since: datetime | None = None,
+    swept_until: datetime | None = None,
+) -> Moved:
+    """What a lifetime of ``after`` instead of ``before`` days gives another end; otherwise as ``fading``."""
+    if before == after:
+        return Moved()
+    points = [(after, timedelta(0), since), (before if swept_until else None, timedelta(0), swept_until)]
+    sql = MOVED.format(**_table_of(kind))
+    return Moved(*_rows(sql, points, kind_id=kind.id, before=before, after=after)[0])
 
 
 def held(user_id: UUID | None = None, *, kind_id: int | None = None) -> dict[int, Held]:
@@ -355,6 +407,7 @@ def _fading_sql(what: Mapping[str, str], horizons: int) -> str:
             n=n,
             goes=f"kept.affirmed_at >= person.s{n} AND kept.affirmed_at < person.s{n + horizons}",
             stays=f"kept.affirmed_at >= person.s{n + horizons} AND kept.affirmed_at < person.s{n}",
+            put_off=f"kept.affirmed_at >= person.s{n + horizons} AND person.s{n + horizons} < person.s{n}",
             status=what["status"],
         )
         for n in range(1, horizons + 1)

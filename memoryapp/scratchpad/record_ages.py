@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, DateTimeField, Q, Value
+from django.db.models import Count, DateTimeField, F, Q, Value
 from django.db.models.functions import Now
 
 from memoryapp.scratchpad.models import Run
@@ -14,12 +14,14 @@ from memoryapp.scratchpad.models import Run
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """In ``days`` days: records of ``users`` people that go and would be there under the present rule; the reverse."""
+    """In ``days`` days: records of ``users`` people that go and would be there under the present rule; the reverse;
+    and those there whose end is later."""
 
     days: int
     goes: int
     users: int
     stays: int
+    later: int = 0
 
 
 def count(user_id: UUID | None = None) -> int:
@@ -47,8 +49,18 @@ def _ending(before: int | None, after: int | None, days: int, since: datetime | 
         goes=Count("id", filter=goes),
         users=Count("user_id", filter=goes, distinct=True),
         stays=Count("id", filter=stays),
+        later=Count("id", filter=~_is_over(after, moment) & _is_put_off(before, after)),
     )
     return Ending(days=days, **counted)
+
+
+def _is_put_off(before: int | None, after: int | None) -> Q:
+    """``kept_until`` holds where it is the later end."""
+    if before is None or (after is not None and after <= before):
+        return Q(pk__in=[])
+    if after is None:
+        return Q()
+    return Q(kept_until__isnull=True) | Q(kept_until__lt=F("finished_at") + timedelta(days=after))
 
 
 def _is_over(kept_days: int | None, moment: Any) -> Q:

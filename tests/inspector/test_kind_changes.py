@@ -32,6 +32,73 @@ def test_what_another_lifetime_does_is_shown_before_it_is_done(staff, alice, bob
     assert live(alice) == ["I like figs"]
 
 
+def test_a_longer_lifetime_says_the_first_new_and_former_day_and_what_ends_later(staff, alice):
+    aged(alice, "I like figs", days=0)
+    Kind.objects.filter(slug="preference").update(ttl_days=30)
+
+    page = shown(staff, ttl_days=90, rationale="A season.")
+
+    new, former = (timezone.localdate() + timedelta(days=days) for days in (90, 30))
+    said = words_of(page)
+    assert (
+        f"1 memory of 1 person will expire on {new:%-d %B %Y} instead of {former:%-d %B %Y} at the earliest; "
+        "nothing disappears now."
+    ) in said
+    assert [(row.days, row.later) for row in page.context["effects"].fading] == [
+        (0, 1),
+        (7, 1),
+        (30, 1),
+        (90, 1),
+    ]
+    assert "brings all of them back" not in said
+    assert "last said or extended" not in said
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (30, "", "will be kept for ever instead of expiring on {former} at the earliest; nothing"),
+        (None, 30, "will expire on {former} at the earliest instead of being kept for ever; nothing"),
+    ],
+)
+def test_for_ever_has_no_day_in_the_sentence(staff, alice, before, after, said):
+    aged(alice, "I like figs", days=0)
+    Kind.objects.filter(slug="preference").update(ttl_days=before)
+
+    page = shown(staff, ttl_days=after, rationale="A season.")
+
+    day = timezone.localdate() + timedelta(days=30)
+    assert said.format(former=f"{day:%-d %B %Y}") in words_of(page)
+
+
+def test_a_shorter_lifetime_says_what_disappears_and_until_when_it_can_be_undone(staff, alice, bob):
+    for user, days in ((alice, 40), (alice, 41), (bob, 42)):
+        aged(user, f"It was {days} days ago", days=days)
+
+    said = words_of(shown(staff, ttl_days=30, rationale="Tastes change."))
+
+    day = timezone.localdate() + timedelta(days=1)
+    assert f"3 memories of 2 people disappear when the change is made; until {day:%-d %B} " in said
+    assert "Undoing it within 24 hours brings all of them back" in said
+    assert "last said or extended 42 days ago" in said
+
+
+def test_of_nothing_nothing_disappears(staff):
+    assert "Nothing disappears now." in words_of(shown(staff, ttl_days=30, rationale="Tastes change."))
+
+
+def test_a_change_that_hid_nothing_threatens_with_no_deletion(staff, alice):
+    aged(alice, "I like figs", days=3)
+    applied(staff, ttl_days=30, rationale="Tastes change.")
+
+    without = words_of(staff.get(page_of("preference")))
+    Memory.objects.update(affirmed_at=timezone.now() - timedelta(days=40))
+    hidden = words_of(staff.get(page_of("preference")))
+
+    assert "deleted for good" not in without
+    assert "What it hid is deleted for good from" in hidden
+
+
 def test_samples_show_the_words_of_the_reader_alone(staff, alice, carol):
     aged(alice, "I like marmalade", days=40)
     aged(carol, "I like figs", days=41)

@@ -42,6 +42,42 @@ def test_the_history_says_who_changed_what_why_and_what_went(staff, alice):
     assert "Tastes change." not in of_one
 
 
+def test_what_can_still_be_undone_is_undone_from_the_history(staff):
+    applied(staff, ttl_days=30, rationale="Tastes change.")
+    applied(staff, ttl_days=60, rationale="Not so fast.")
+    newest, replaced = KindChange.objects.order_by("-created_at")
+
+    before = staff.get(reverse("policies:kind_history")).content.decode()
+    staff.post(reverse("policies:change_undo", args=[newest.id]))
+    after = staff.get(reverse("policies:kind_history")).content.decode()
+
+    assert (f"undo-{newest.id}" in before, f"undo-{replaced.id}" in before) == (True, False)
+    assert (f"undo-{newest.id}" in after, f"undo-{replaced.id}" in after) == (False, True)
+
+
+def test_while_a_change_waits_it_alone_can_be_taken_back(staff):
+    day = timezone.localdate() + timedelta(days=9)
+    applied(staff, half_life_days=9)
+    applied(staff, ttl_days=60, rationale="Plans pass.", applies_on=day.isoformat())
+    waiting, made = KindChange.objects.order_by("-created_at")
+
+    page = staff.get(reverse("policies:kind_history"))
+
+    assert f"undo-{waiting.id}" in page.content.decode()
+    assert f"undo-{made.id}" not in page.content.decode()
+    assert "Withdraw" in words_of(page)
+    assert "nothing was hidden by it" not in words_of(page)
+
+
+def test_a_change_of_a_lifetime_that_hid_nothing_says_so(staff):
+    applied(staff, ttl_days=30, rationale="Tastes change.")
+
+    said = words_of(staff.get(reverse("policies:kind_history")))
+
+    assert "nothing was hidden by it" in said
+    assert "hidden when it acted" not in said
+
+
 def test_the_history_goes_on_page_by_page_with_as_many_queries_for_many(staff, carol):
     counts = []
     for number in range(1, 33):

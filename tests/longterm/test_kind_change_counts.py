@@ -1,6 +1,6 @@
 """The count that is shown before a lifetime is changed is the count that goes, whatever the rows, zones and days."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -15,7 +15,8 @@ from memoryapp.accounts.models import User
 from memoryapp.conf import get_conf
 from memoryapp.longterm import kind_changes
 from memoryapp.longterm import operations as longterm
-from memoryapp.longterm.models import Forgetting, Kind, KindChange, Memory
+from memoryapp.longterm.kind_effects import Moved
+from memoryapp.longterm.models import Forgetting, Kind, KindChange, Memory, fading_at
 from tests.longterm.clock import stopped_clock, turn_to
 
 # Far from Greenwich on both sides, by quarters of an hour, and with clocks that change at midnight itself.
@@ -31,6 +32,7 @@ ZONES = [
 ]
 STATUSES = ["active", "active", "pending", "conflict", "superseded"]
 GRACE = timedelta(hours=24)
+NEVER = datetime.max.replace(tzinfo=UTC)
 
 lifetimes = st.none() | st.integers(1, 60) | st.integers(1, 400)
 # Around the changes of clocks of the year, and at any other time.
@@ -144,6 +146,13 @@ def there(ttl_days: int | None, at: datetime) -> dict[object, object]:
     return dict(Memory.objects.unfaded().values_list("id", "user_id"))
 
 
+def ends_of(ids: Iterable[object], ttl_days: int | None) -> dict[object, datetime]:
+    """When those end, by the function that decides it, that the kind's lifetime ends."""
+    rows = Memory.objects.filter(id__in=list(ids), is_kept=False, expires_at=None)
+    ends = rows.annotate(ends_at=fading_at(ttl_days, subject=Kind.Subject.STATEMENT))
+    return {memory_id: at or NEVER for memory_id, at in ends.values_list("id", "ends_at")}
+
+
 def havana(days: int, seconds: int) -> list[Row]:
     """In whose night to 7 November 2027 it is midnight twice, at 04:00 and at 05:00 UTC."""
     return [
@@ -182,6 +191,47 @@ def test_what_is_shown_is_hidden_and_what_is_hidden_is_swept(clock, before, afte
         assert goes.isdisjoint(left)
         if made is not None:
             assert KindChange.objects.get(id=made.id).deleted_rows == shown.rows
+
+
+@pytest.mark.django_db
+@examples
+@given(clock=clocks, before=lifetimes, after=lifetimes, rows=rows_of, days=st.sampled_from([0, 7, 30, None]))
+def test_what_ends_later_is_counted_at_every_day_also_at_the_end_of_the_lifetime(
+    clock, before, after, rows, days
+):
+    with undone(), stopped_clock(clock):
+        written(rows, clock=clock, kind=kind_with(before))
+        ahead = (after if after and after > 30 else 30) if days is None else days
+        under_the_new = there(after, clock + timedelta(days=ahead))
+        ended, ends = ends_of(under_the_new, before), ends_of(under_the_new, after)
+        kind = kind_with(before)
+        turn_to(clock)
+
+        shown = {row.days: row for row in kind_changes.preview(kind, after=after)}[ahead]
+
+        assert shown.later == sum(ends[memory_id] > ended[memory_id] for memory_id in ends)
+        assert shown.kept_rows <= shown.later
+
+
+@pytest.mark.django_db
+@examples
+@given(clock=clocks, before=lifetimes, after=lifetimes, rows=rows_of)
+def test_the_days_that_are_named_are_the_first_ends_of_what_stays(clock, before, after, rows):
+    with undone(), stopped_clock(clock):
+        written(rows, clock=clock, kind=kind_with(before))
+        stays = there(after, clock)
+        ended, ends = ends_of(stays, before), ends_of(stays, after)
+        kind = kind_with(before)
+        turn_to(clock)
+
+        moved = kind_changes.moved(kind, after=after)
+
+        if before == after or not ends:
+            assert moved == Moved()
+        else:
+            assert (moved.rows, moved.users) == (len(ends), len({stays[memory_id] for memory_id in ends}))
+            assert (moved.ended_at or NEVER) == min(ended.values())
+            assert (moved.ends_at or NEVER) == min(ends.values())
 
 
 @pytest.mark.django_db

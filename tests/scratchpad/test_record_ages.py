@@ -41,6 +41,16 @@ def test_a_longer_lifetime_keeps_what_would_go(runs):
     assert counted == [(0, 0), (0, 1), (0, 0)]
 
 
+def test_a_longer_lifetime_puts_the_end_of_all_that_is_there_off_but_for_a_later_end_of_its_own(runs):
+    Run.objects.filter(id=runs[1].id).update(kept_until=timezone.now() + timedelta(days=60))
+
+    counted = [row.later for row in record_ages.endings(before=12, after=20, days=(0, 7, 12))]
+    for_ever = [row.later for row in record_ages.endings(before=12, after=None, days=(0, 30))]
+    shorter = [row.later for row in record_ages.endings(before=20, after=12, days=(0, 7))]
+
+    assert (counted, for_ever, shorter) == ([1, 1, 0], [2, 2], [0, 0])
+
+
 @pytest.mark.parametrize(
     "kept",
     [{"is_kept": True}, {"kept_until": timezone.now() + timedelta(days=60)}],

@@ -1,21 +1,23 @@
 """Rules of kinds as the policy pages show them: what a change would do, and what changes did."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 from django.db import models
 from django.utils import timezone
 from django.utils.formats import date_format
+from django.utils.text import capfirst
 from django.utils.translation import gettext, gettext_lazy, gettext_noop, ngettext
 
 from memoryapp.inspector import charts
 from memoryapp.inspector.amounts import count_text
 from memoryapp.longterm import kind_changes, kind_effects
-from memoryapp.longterm.kind_effects import Fading, Held, Sample, Standing, Sureness
+from memoryapp.longterm.kind_effects import Fading, Held, Moved, Sample, Standing, Sureness
 from memoryapp.longterm.models import Kind, KindChange
+from memoryapp.longterm.presentation import last_day
 from memoryapp.policies.trust import Origin
 from memoryapp.scratchpad import record_ages
 from memoryapp.tuning import queries as tuning
@@ -49,7 +51,7 @@ class State(models.TextChoices):
     """How far a change has come."""
 
     TO_COME = "to_come", gettext_lazy("To come")
-    IN_FORCE = "in_force", gettext_lazy("Made")
+    IN_FORCE = "in_force", gettext_lazy("Applied")
     WITHDRAWN = "withdrawn", gettext_lazy("Withdrawn")
     UNDONE = "undone", gettext_lazy("Taken back")
 
@@ -89,6 +91,7 @@ class Effects:
     """What a drafted rule would do; parts that do not change are None or empty."""
 
     differences: Sequence[Difference]
+    in_short: str
     fading: Sequence[Fading]
     exempt: Held
     ages: charts.Chart | None
@@ -123,6 +126,7 @@ class Past:
     hidden_rows: int
     deleted_rows: int
     touches_lifetime: bool
+    can_be_undone: bool
 
     @property
     def is_to_come(self) -> bool:
@@ -141,7 +145,8 @@ class Past:
 class Undoing:
     """What taking the newest change of a kind back does; ``gone``: rows that it cannot bring back.
 
-    ``brings_back``: whether it shows rows again that the change hid.
+    ``brings_back``: whether it shows rows again that the change hid. ``until``: when what it ended is deleted, if it
+    ended anything.
     """
 
     change_id: UUID
@@ -180,9 +185,11 @@ def effects(
     """What ``after`` would do instead of ``kind``, by its rows as they are."""
     is_run = kind.subject == Kind.Subject.RUN
     is_other_lifetime = kind.ttl_days != after.ttl_days
+    fading = lifetime_effects(kind, after.ttl_days, applies_at=applies_at) if is_other_lifetime else []
     return Effects(
         differences=differences(kind_changes.rule(kind), kind_changes.rule(after)),
-        fading=lifetime_effects(kind, after.ttl_days, applies_at=applies_at) if is_other_lifetime else [],
+        in_short=_in_short(kind, after, fading[0], now=now, applies_at=applies_at) if fading else "",
+        fading=fading,
         exempt=kind_effects.exempt(kind) if is_other_lifetime else Held(),
         ages=age_chart(kind, after.ttl_days, now=now) if is_other_lifetime and not is_run else None,
         samples=[]
@@ -210,11 +217,57 @@ def lifetime_effects(kind: Kind, after: int | None, *, applies_at: datetime | No
     if kind.subject != Kind.Subject.RUN:
         return kind_changes.preview(kind, after=after, applies_at=applies_at)
     endings = record_ages.endings(
-        before=kind.ttl_days, after=after, days=kind_effects.HORIZONS_DAYS, since=applies_at
+        before=kind.ttl_days, after=after, days=kind_effects.horizons(after), since=applies_at
     )
     return [
-        Fading(days=each.days, rows=each.goes, users=each.users, kept_rows=each.stays) for each in endings
+        Fading(each.days, each.goes, each.users, kept_rows=each.stays, later=each.later) for each in endings
     ]
+
+
+def _in_short(kind: Kind, after: Kind, first: Fading, *, now: datetime, applies_at: datetime | None) -> str:
+    """What another lifetime does, in one sentence with its dates. ``first``: what goes when it begins to act."""
+    if first.rows:
+        return _gone_words(first, kind, begins_at=applies_at or now)
+    moved = kind_changes.moved(kind, after=after.ttl_days, applies_at=applies_at)
+    nothing = gettext("nothing disappears then") if applies_at else gettext("nothing disappears now")
+    return f"{_moved_words(moved)}; {nothing}." if moved.rows else f"{capfirst(nothing)}."
+
+
+def _gone_words(first: Fading, kind: Kind, *, begins_at: datetime) -> str:
+    until = timezone.localtime(begins_at + timedelta(hours=tuning.conf().expired_hours))
+    said = ngettext(
+        "{rows} of {people} disappears when the change is made; until {moment} it can be undone.",
+        "{rows} of {people} disappear when the change is made; until {moment} it can be undone.",
+        first.rows,
+    )
+    return said.format(
+        rows=counted(first.rows, kind),
+        people=_people(first.users),
+        moment=date_format(until, gettext("j F H:i")),
+    )
+
+
+def _moved_words(moved: Moved) -> str:
+    if moved.ends_at is None:
+        said = gettext(
+            "{rows} of {people} will be kept for ever instead of expiring on {before} at the earliest"
+        )
+    elif moved.ended_at is None:
+        said = gettext(
+            "{rows} of {people} will expire on {after} at the earliest instead of being kept for ever"
+        )
+    else:
+        said = gettext("{rows} of {people} will expire on {after} instead of {before} at the earliest")
+    return said.format(
+        rows=counted(moved.rows),
+        people=_people(moved.users),
+        before=_end_day(moved.ended_at),
+        after=_end_day(moved.ends_at),
+    )
+
+
+def _end_day(ends_at: datetime | None) -> str:
+    return date_format(last_day(ends_at), gettext("j F Y")) if ends_at else ""
 
 
 def age_chart(kind: Kind, after: int | None, *, now: datetime) -> charts.Chart | None:
@@ -246,7 +299,8 @@ def age_chart(kind: Kind, after: int | None, *, now: datetime) -> charts.Chart |
     )
 
 
-def past(change: KindChange) -> Past:
+def past(change: KindChange, *, waiting: Collection[int]) -> Past:
+    """``waiting``: the kinds that have a change to come."""
     why = change.after.get("rationale") or change.before.get("rationale") or ""
     turned = {field: value for field, value in change.after.items() if field != "rationale"}
     return Past(
@@ -264,6 +318,7 @@ def past(change: KindChange) -> Past:
         hidden_rows=change.hidden_rows,
         deleted_rows=change.deleted_rows,
         touches_lifetime="ttl_days" in change.after,
+        can_be_undone=kind_changes.can_be_undone(change, waiting=waiting),
     )
 
 
@@ -278,7 +333,7 @@ def undoing(change: KindChange) -> Undoing:
         label=_undo_label(now, kind),
         brings_back=bool(now.kept_rows) and not is_run,
         gone=change.deleted_rows,
-        until=kind_changes.undo_until(change),
+        until=kind_changes.undo_until(change) if now.kept_rows else None,
     )
 
 

@@ -132,8 +132,10 @@ def history(request: HttpRequest) -> HttpResponse:
     page, next_cursor = rest.page(
         kind_changes.history(of_kind), order=("-created_at", "-id"), cursor=cursor, limit=PAGE
     )
+    waiting = set(kind_changes.to_come().values_list("kind_id", flat=True))
     context = {
-        "changes": [show.past(change) for change in page],
+        "changes": [show.past(change, waiting=waiting) for change in page],
+        "with_undo": True,
         "kind": of_kind,
         "all_kinds": queries.kinds(),
         "next_cursor": next_cursor,
@@ -182,7 +184,8 @@ def _kind(
 ) -> HttpResponse:
     now = timezone.now()
     changes = list(kind_changes.history(found)[: LATEST + 1])
-    shown = [show.past(change) for change in changes[:LATEST]]
+    waiting = {found.id for change in changes if not change.applied_at and not change.undone_at}
+    shown = [show.past(change, waiting=waiting) for change in changes[:LATEST]]
     present = kind_changes.rule(found)
     held = _held(found, kind_effects.held(kind_id=found.id), None)
     context = {
