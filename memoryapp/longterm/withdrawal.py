@@ -82,16 +82,16 @@ def forget_brought_within(user_id: UUID, memory_ids: Collection[UUID], *, now: d
     Otherwise as ``forgettings.forget_within``, which takes former values along. Ids of what is gone are passed over.
     """
     history.lock_person(user_id)
-    brought = queries.by_ids(user_id, memory_ids)
+    mine = Memory.objects.for_user(user_id)
+    brought = list(mine.filter(id__in=list(memory_ids)).values_list("id", flat=True))  # what has expired, too
     if not brought:
         return
-    rows = Memory.objects.for_user(user_id).filter(superseded_by__in=list(brought))
-    rows = rows.exclude(id__in=list(memory_ids)).select_related("kind")
+    rows = mine.filter(superseded_by__in=brought).exclude(id__in=brought).select_related("kind")
     former: dict[UUID | None, list[Memory]] = {}
     for row in rows.order_by("-superseded_at", "-id"):
         former.setdefault(row.superseded_by_id, []).append(row)
     rows.update(superseded_by=None)
-    forgettings.forget_within(user_id, list(brought), now=now)
+    forgettings.forget_within(user_id, brought, now=now)
     for replaced in former.values():
         restoring.revive(user_id, replaced)
 

@@ -26,7 +26,7 @@ from memoryapp.portability.models import ImportBatch, ImportFile, ImportItem
 from memoryapp.portability.restoring import Changes
 from memoryapp.receipts import operations as receipts
 from memoryapp.receipts.models import Scope
-from memoryapp.transcript import conversations, deletions
+from memoryapp.transcript import conversations, importing
 from memoryapp.transcript import queries as transcript
 
 Status = ImportBatch.Status
@@ -299,4 +299,4 @@ def _forget_brought(batch: ImportBatch, *, now: datetime) -> None:
     brought = of_sort[ImportItem.Sort.CONVERSATION]
     conversations.delete_conversations_within(user_id, brought)
     for turn_id in transcript.conversations_of(user_id, brought):  # added to what there was before
-        deletions.delete_turns_within(user_id, turn_id, following=True, now=now)
+        importing.discontinue_within(user_id, turn_id, now=now)

@@ -6,12 +6,13 @@ from datetime import datetime
 from uuid import UUID, uuid4
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, Max
 from django.db.models.functions import Now
 
 from memoryapp.accounts.models import User
 from memoryapp.llm.tokens import estimate_text
-from memoryapp.policies.trust import Origin
+from memoryapp.policies.trust import Origin, weakest
+from memoryapp.transcript import deletions
 from memoryapp.transcript.conversations import start_conversation
 from memoryapp.transcript.keys import keep_keys
 from memoryapp.transcript.models import Conversation, Message, Turn
@@ -67,13 +68,28 @@ def import_within(
 def continue_within(user_id: UUID, conversation_id: UUID, said: Sequence[Said]) -> UUID:
     """Within the caller's transaction: what was said elsewhere after the last turn; the id of the first turn added.
 
-    Nothing of it is learned, as with the rest of it.
+    Nothing of it is learned, as with the rest of it, and it is no more trusted than what it was said after.
     """
     conversation = Conversation.objects.select_for_update().get(user_id=user_id, id=conversation_id)
-    message_ids = _add(conversation, said, taint=Origin.IMPORTED)
+    before = Turn.objects.filter(conversation=conversation, is_current=True).values_list("taint", flat=True)
+    message_ids = _add(conversation, said, taint=weakest([Origin.IMPORTED, *map(Origin, before.distinct())]))
     _pass_over(message_ids)
     first: UUID = Message.objects.values_list("turn_id", flat=True).get(id=message_ids[0])
     return first
+
+
+def discontinue_within(user_id: UUID, turn_id: UUID, *, now: datetime) -> None:
+    """Within the caller's transaction: delete what was added from this turn on. What is left was said when it was.
+
+    Raises as ``deletions.delete_turns_within``.
+    """
+    deletion = deletions.delete_turns_within(user_id, turn_id, following=True, now=now)
+    left = Message.objects.filter(
+        turn__conversation=deletion.conversation_id, turn__is_current=True, turn__deleted_at=None
+    )
+    last_said_at = left.aggregate(at=Max("created_at"))["at"]
+    if last_said_at:
+        Conversation.objects.filter(id=deletion.conversation_id).update(updated_at=last_said_at)
 
 
 def _add(conversation: Conversation, said: Sequence[Said], *, taint: Origin) -> list[UUID]:
@@ -81,7 +97,7 @@ def _add(conversation: Conversation, said: Sequence[Said], *, taint: Origin) -> 
     is_new = conversation.last_seq == 0
     turns = _add_turns(conversation, list(_exchanges(said)), taint=taint)
     rows = Conversation.objects.filter(id=conversation.id)
-    rows.update(last_seq=F("last_seq") + len(turns), updated_at=said[-1].said_at)
+    rows.update(last_seq=F("last_seq") + len(turns), updated_at=max(conversation.updated_at, said[-1].said_at))
     if is_new:
         rows.update(created_at=said[0].said_at)
     message_ids = _add_messages(turns)

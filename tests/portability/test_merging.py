@@ -226,6 +226,15 @@ def test_a_conversation_that_went_on_elsewhere_goes_on_here(alice):
     assert Message.objects.filter(user=alice).count() == 4
 
 
+def test_what_goes_on_is_no_more_trusted_than_what_it_goes_on_from(alice):
+    brought(alice, chatgpt("I adopted a parrot.", "How lovely!"))
+    Turn.objects.filter(user=alice).update(taint=Origin.UNTRUSTED)
+
+    brought(alice, chatgpt("I adopted a parrot.", "How lovely!", "It talks.", "What does it say?"))
+
+    assert set(Turn.objects.filter(user=alice).values_list("taint", flat=True)) == {Origin.UNTRUSTED}
+
+
 def test_undoing_takes_what_was_added_to_a_conversation_and_leaves_the_rest(alice):
     brought(alice, chatgpt("I adopted a parrot.", "How lovely!"))
     batch = brought(alice, chatgpt("I adopted a parrot.", "How lovely!", "It talks.", "What does it say?"))
