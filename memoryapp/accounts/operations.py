@@ -210,24 +210,27 @@ def note_memory_visit(user_id: UUID, *, now: datetime) -> datetime | None:
     return User.objects.values_list("memory_seen_until", flat=True).get(id=user_id)
 
 
-def erase_person(user_id: UUID) -> None:
-    """Delete an account with all that is about it: a restored backup holds one that was gone."""
-    User.objects.filter(id=user_id).delete()
-
-
 def delete_account_within(user_id: UUID) -> None:
-    """Within the caller's transaction: the person, with all that is theirs alone, and their key; signed out everywhere.
+    """Within the caller's transaction: ``erase_person``, as its person asks for it. Raises ``LastAdminError``.
 
-    Raises ``LastAdminError``. Rows of other rooms must be gone before.
+    Rows of other rooms must be gone before.
     """
     user = _locked(user_id)
     if user.is_staff and not User.objects.filter(is_staff=True, is_active=True).exclude(id=user_id).exists():
         raise LastAdminError(
             gettext("You are the only admin here. Make somebody else an admin first, or this place has none.")
         )
+    erase_person(user_id)
+
+
+def erase_person(user_id: UUID) -> None:
+    """Delete the person, with all that is about them, and their key; they are signed out everywhere.
+
+    A restored backup holds one who was gone: whether an admin is left was asked when they went.
+    """
     ids = [row.session_key for row in Session.objects.iterator() if _is_of(row, user_id)]
     Session.objects.filter(session_key__in=ids).delete()
-    user.delete()
+    User.objects.filter(id=user_id).delete()
 
 
 def _is_of(session: Session, user_id: UUID) -> bool:

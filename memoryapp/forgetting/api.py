@@ -43,6 +43,10 @@ class ScopeIn(rest.Body):
         description="The id of the row; of a kind its slug; of `recent` hour or day; of `source` a channel or "
         "`program:NAME`; nothing for `everything`.",
     )
+    with_copies: bool = Field(
+        default=False,
+        description="Of `conversation`: with the other chats in which the same was said, as the preview names them.",
+    )
 
 
 class ForgetIn(ScopeIn):
@@ -60,13 +64,14 @@ class PlaceOut(Schema):
 
 
 class PreviewOut(Schema):
-    """``counts``: how many of each sort go. ``stays``: what was learned there and elsewhere, too. ``undo_minutes``: for
-    how long it can come back; 0: not at all."""
+    """``counts``: how many of each sort go. ``stays``: what was learned there and elsewhere, too. ``copies``: other
+    chats in which the same was said and which stay. ``undo_minutes``: for how long it can come back; 0: not at all."""
 
     scope: str
     id: str
     counts: dict[str, int]
     stays: list[UUID]
+    copies: list[UUID]
     still_says: list[PlaceOut]
     undo_minutes: int
 
@@ -99,7 +104,7 @@ class ReceiptPage(Schema):
     next_cursor: str | None
 
 
-@router.post("/preview", response={200: PreviewOut, **rest.PROBLEMS})
+@router.post("/preview", response={200: PreviewOut, 409: rest.Problem, **rest.PROBLEMS})
 def preview_forgetting(request: HttpRequest, body: ScopeIn) -> PreviewOut:
     """What would go. Nothing is changed."""
     return _preview_out(preview(caller_id(request), _asked(body), now=timezone.now()))
@@ -153,7 +158,7 @@ def _asked(body: ScopeIn) -> Asked:
         raise InvalidInputError(
             gettext("There is no such scope. It is one of: {scopes}.").format(scopes=SCOPES)
         )
-    return Asked(Scope(body.scope), body.id)
+    return Asked(Scope(body.scope), body.id, with_copies=body.with_copies)
 
 
 def _preview_out(found: Preview) -> PreviewOut:
@@ -162,6 +167,7 @@ def _preview_out(found: Preview) -> PreviewOut:
         id=found.asked.subject,
         counts=found.counts,
         stays=sorted(found.stays),
+        copies=sorted(found.copies),
         still_says=[
             PlaceOut(message_id=place.message_id, conversation_id=place.conversation_id)
             for place in found.still_says

@@ -17,7 +17,7 @@ from memoryapp.activity.models import Tier, Verb
 from memoryapp.context import forgetting as context
 from memoryapp.errors import MemoryAppError, NotFoundError
 from memoryapp.forgetting.preview import is_final
-from memoryapp.forgetting.scopes import Asked, Taken, taken
+from memoryapp.forgetting.scopes import Asked, RunInProgressError, Taken, taken
 from memoryapp.longterm import forgettings, history
 from memoryapp.receipts import operations as receipts
 from memoryapp.receipts import queries
@@ -56,7 +56,8 @@ def forget(user_id: UUID, asked: Asked, *, now: datetime, at_once: bool = False)
     back, then it is deleted for good.
 
     ``at_once``: without that time. Raises as ``scopes.taken``, ``NothingToForgetError``, and ``ReplyInProgressError``
-    where a message to be redacted or deleted is of a conversation that is being answered.
+    where a message to be redacted or deleted is of a conversation that is being answered. With what cannot come back
+    goes all for good: records of runs, redacted words, temporary chats.
     """
     return _tried(lambda: _forget(user_id, asked, now=now, at_once=at_once))
 
@@ -122,6 +123,9 @@ def _forget(user_id: UUID, asked: Asked, *, now: datetime, at_once: bool) -> Rec
 
 
 def _take(user_id: UUID, goes: Taken, *, now: datetime, is_final: bool) -> None:
+    # Before what was learned goes, which takes records along: all of these go, or nothing does.
+    if records.delete_within(user_id, goes.runs) < len(goes.runs):
+        raise RunInProgressError(gettext("This run goes on. Stop it first, then forget it."))
     if goes.memories:
         forgettings.forget_within(user_id, goes.memories, now=now, is_final=is_final)
     if goes.experiences:
@@ -129,11 +133,10 @@ def _take(user_id: UUID, goes: Taken, *, now: datetime, is_final: bool) -> None:
     for message_id, words in goes.words:
         with suppress(redaction.NotInMessageError):  # gone with the same words of a message before
             redaction.redact_within(user_id, message_id, words=words)
-    for turn_id in goes.turns.values():
-        deletions.delete_turns_within(user_id, turn_id, following=True, now=now, is_final=is_final)
+    for turn_ids in goes.turns.values():
+        deletions.delete_these_within(user_id, turn_ids, now=now, is_final=is_final)
     temporary = conversations.delete_temporary_within(user_id, goes.conversations)
     conversations.delete_conversations_within(user_id, goes.conversations - set(temporary), is_final=is_final)
-    records.delete_within(user_id, goes.runs)
 
 
 def _everything(user_id: UUID, scope: Scope, *, now: datetime) -> None:

@@ -5,8 +5,8 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from memoryapp.forgetting.scopes import Asked, Taken, taken
-from memoryapp.longterm import experience_queries, extents
+from memoryapp.forgetting.scopes import Asked, Taken, said_in, taken
+from memoryapp.longterm import experience_queries
 from memoryapp.longterm import queries as longterm
 from memoryapp.receipts.models import Scope
 from memoryapp.transcript import queries as transcript
@@ -27,7 +27,8 @@ class Place:
 @dataclass(frozen=True, slots=True)
 class Preview:
     """``counts``: of each sort how many go. ``stays``: learned there, and elsewhere, too. ``still_says``: messages in
-    which it was said and which this does not touch. ``undo_minutes``: for how long it comes back; 0: not at all."""
+    which it was said or repeated and which this does not touch. ``undo_minutes``: for how long it comes back; 0: not at
+    all."""
 
     asked: Asked
     taken: Taken
@@ -35,6 +36,11 @@ class Preview:
     stays: frozenset[UUID]
     still_says: tuple[Place, ...]
     undo_minutes: int
+
+    @property
+    def copies(self) -> frozenset[UUID]:
+        """Other conversations in which the same was said and which stay."""
+        return self.taken.copies
 
     @property
     def needs_word(self) -> bool:
@@ -46,7 +52,7 @@ class Preview:
 def preview(user_id: UUID, asked: Asked, *, now: datetime) -> Preview:
     """Raises as ``scopes.taken``."""
     goes = taken(user_id, asked, now=now)
-    counts = _everything(user_id) if goes.is_everything else _counts(user_id, goes)
+    counts = _everything(user_id) if goes.is_everything else _counts(goes)
     return Preview(
         asked=asked,
         taken=goes,
@@ -58,16 +64,16 @@ def preview(user_id: UUID, asked: Asked, *, now: datetime) -> Preview:
 
 
 def is_final(asked: Asked, goes: Taken) -> bool:
-    """Records of runs and redacted words do not come back: then nothing that goes with them does."""
-    return asked.scope in FINAL or bool(goes.words)
+    """Records of runs, redacted words and temporary chats do not come back: then nothing that goes with them does."""
+    return asked.scope in FINAL or bool(goes.words) or bool(goes.temporary)
 
 
-def _counts(user_id: UUID, goes: Taken) -> dict[str, int]:
+def _counts(goes: Taken) -> dict[str, int]:
     return {
         "memories": len(goes.memories),
         "experiences": len(goes.experiences),
         "conversations": len(goes.conversations),
-        "exchanges": sum(transcript.turns_from(user_id, turn_id).count() for turn_id in goes.turns.values()),
+        "exchanges": sum(map(len, goes.turns.values())),
         "redacted messages": len({message_id for message_id, _ in goes.words}),
         "records": len(goes.runs),
     }
@@ -82,6 +88,6 @@ def _everything(user_id: UUID) -> dict[str, int]:
 
 
 def _still_says(user_id: UUID, goes: Taken) -> tuple[Place, ...]:
-    message_ids = {message_id for message_id, _ in extents.said_where(user_id, goes.memories)}
+    message_ids = {message_id for memory_id in goes.memories for message_id in said_in(user_id, memory_id)}
     held = transcript.conversations_of_messages(user_id, message_ids)
     return tuple(Place(id_, conversation_id) for id_, conversation_id in sorted(held.items()))

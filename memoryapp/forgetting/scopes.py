@@ -1,6 +1,6 @@
 """What a person can ask to be forgotten, and what of every tier each of these takes."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
@@ -8,14 +8,17 @@ from uuid import UUID
 
 from django.utils.translation import gettext
 
-from memoryapp.errors import InvalidInputError, NotFoundError
+from memoryapp.context import queries as context
+from memoryapp.errors import InvalidInputError, MemoryAppError, NotFoundError
 from memoryapp.longterm import experience_queries, extents
 from memoryapp.longterm import queries as longterm
 from memoryapp.longterm.models import Memory
 from memoryapp.policies.lookalikes import Sought
+from memoryapp.policies.repeats import repeats
 from memoryapp.receipts.models import Scope
 from memoryapp.scratchpad import queries as runs
 from memoryapp.scratchpad import timeline
+from memoryapp.scratchpad.models import Run
 from memoryapp.transcript import browsing
 from memoryapp.transcript import queries as transcript
 
@@ -23,25 +26,39 @@ RECENT: Final[Mapping[str, timedelta]] = {"hour": timedelta(hours=1), "day": tim
 PROGRAM: Final = "program:"  # before a program's name: all that it wrote
 
 
+class RunInProgressError(MemoryAppError):
+    """A run that goes on writes its record still: stop it first."""
+
+    code = "run_in_progress"
+    http_status = 409
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """``subject``: the id of a row, a kind's slug, "hour" or "day", a channel or ``program:NAME``; empty for all."""
+    """``subject``: the id of a row, a kind's slug, "hour" or "day", a channel or ``program:NAME``; empty for all.
+
+    ``with_copies``: of a conversation, with the others in which the same was said.
+    """
 
     scope: Scope
     subject: str = ""
+    with_copies: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What goes. ``words``: by message what is redacted in it; ``turns``: the first to go, by conversation.
+    """What goes. ``words``: by message what is redacted in it; ``turns``: by conversation, where not all of it goes.
 
-    ``stays``: memories and lessons that rest on something else, too.
+    ``temporary``: those of the conversations that no undo brings back. ``copies``: other conversations in which the
+    same was said and which stay. ``stays``: memories and lessons that rest on something else, too.
     """
 
     memories: frozenset[UUID] = frozenset()
     experiences: frozenset[UUID] = frozenset()
     conversations: frozenset[UUID] = frozenset()
-    turns: Mapping[UUID, UUID] = field(default_factory=dict)
+    temporary: frozenset[UUID] = frozenset()
+    copies: frozenset[UUID] = frozenset()
+    turns: Mapping[UUID, frozenset[UUID]] = field(default_factory=dict)
     runs: frozenset[UUID] = frozenset()
     words: Sequence[tuple[UUID, str]] = ()
     stays: frozenset[UUID] = frozenset()
@@ -58,6 +75,8 @@ def taken(user_id: UUID, asked: Asked, *, now: datetime) -> Taken:
     """Raises InvalidInputError for what is no such scope or subject, NotFoundError for a row that is not theirs."""
     if asked.scope == Scope.RECENT:
         return _recent(user_id, asked.subject, now=now)
+    if asked.scope == Scope.CONVERSATION:
+        return _conversation(user_id, _id(asked.subject), with_copies=asked.with_copies)
     if asked.scope in _BY_SUBJECT:
         return _BY_SUBJECT[asked.scope](user_id, asked.subject)
     if asked.scope in _BY_ID:
@@ -72,19 +91,43 @@ def _memory(user_id: UUID, memory_id: UUID) -> Taken:
 
 
 def _memory_and_source(user_id: UUID, memory_id: UUID) -> Taken:
-    """With former values; of a quote that a message no longer holds, nothing is left to redact."""
     memory = longterm.get_memory(user_id, memory_id)
-    quotes = extents.said_where(user_id, [memory.id])
-    texts = transcript.texts_of(user_id, {message_id for message_id, _ in quotes})
-    by_message: dict[UUID, list[str]] = {}
-    for message_id, quote in quotes:
-        by_message.setdefault(message_id, []).append(quote)
     words = [
-        (message_id, span)
-        for message_id, text in texts.items()
-        for span in joined(text, by_message[message_id])
+        (message_id, span) for message_id, spans in said_in(user_id, memory.id).items() for span in spans
     ]
     return Taken(memories=frozenset([memory.id]), words=words)
+
+
+def said_in(user_id: UUID, memory_id: UUID) -> dict[UUID, list[str]]:
+    """By message the words in which it, or a former value of it, was said there: to the assistant, also where only a
+    copy of that is left, and by it. Of a quote that a message no longer holds, nothing is left."""
+    quotes = _quotes(user_id, memory_id)
+    texts = transcript.texts_of(user_id, quotes)
+    said = {message_id: joined(text, quotes[message_id]) for message_id, text in texts.items()}
+    said |= _repeated(user_id, memory_id, texts)
+    return {message_id: spans for message_id, spans in said.items() if spans}
+
+
+def _quotes(user_id: UUID, memory_id: UUID) -> dict[UUID, list[str]]:
+    """By message the quotes from it, or from the one that it is a copy of."""
+    found: dict[UUID, list[str]] = {}
+    for message_id, quote in extents.said_where(user_id, [memory_id]):
+        found.setdefault(message_id, []).append(quote)
+    gone = extents.said_when(user_id, [memory_id])
+    for message_id, moment in transcript.said_at(user_id, {moment for moment, _ in gone}):
+        found.setdefault(message_id, []).extend(quote for when, quote in gone if when == moment)
+    return found
+
+
+def _repeated(user_id: UUID, memory_id: UUID, message_ids: Collection[UUID]) -> dict[UUID, list[str]]:
+    """By reply the sentences that repeat it: in the conversations of these messages, and where it was recalled."""
+    replies = transcript.replies(
+        user_id,
+        conversation_ids=set(transcript.conversations_of_messages(user_id, message_ids).values()),
+        turn_ids=set(context.uses_of(user_id, memory_id).values_list("turn", flat=True)),
+    )
+    statements = extents.wordings(user_id, [memory_id])
+    return {message_id: repeats(text, statements) for message_id, text in replies.items()}
 
 
 def joined(text: str, quotes: Sequence[str]) -> list[str]:
@@ -112,23 +155,29 @@ def _experience(user_id: UUID, experience_id: UUID) -> Taken:
     return Taken(experiences=frozenset([experience_queries.get(user_id, experience_id).id]))
 
 
-def _conversation(user_id: UUID, conversation_id: UUID) -> Taken:
+def _conversation(user_id: UUID, conversation_id: UUID, *, with_copies: bool) -> Taken:
     """With what was learned from nothing else."""
-    conversation = transcript.get_conversation(user_id, conversation_id)
-    turn_ids = transcript.turn_ids(user_id, conversation.id)
+    asked = transcript.get_conversation(user_id, conversation_id).id
+    copies = transcript.copies_of(user_id, asked)
+    goes = frozenset([asked]) | (copies if with_copies else frozenset())
+    turn_ids = [turn_id for each in goes for turn_id in transcript.turn_ids(user_id, each)]
     run_ids = set(runs.run_ids_of_turns(user_id, turn_ids).values())
-    learned = extents.learned_in(user_id, [conversation.id])
+    learned = extents.learned_in(user_id, goes)
     lessons = extents.lessons_of(user_id, run_ids)
     return Taken(
         memories=learned.only,
         experiences=lessons.only,
-        conversations=frozenset([conversation.id]),
+        conversations=goes,
+        temporary=transcript.temporary_among(user_id, goes),
+        copies=copies - goes,
         stays=learned.elsewhere | lessons.elsewhere,
     )
 
 
 def _run(user_id: UUID, run_id: UUID) -> Taken:
     run = timeline.recorded_run(user_id, run_id)
+    if run.status == Run.Status.RUNNING:
+        raise RunInProgressError(gettext("This run goes on. Stop it first, then forget it."))
     learned = extents.learned_in_run(user_id, run.id, run.turn_id)
     lessons = extents.lessons_of(user_id, [run.id])
     return Taken(
@@ -160,7 +209,7 @@ def _everything(user_id: UUID, subject: str) -> Taken:  # noqa: ARG001
 
 
 def _recent(user_id: UUID, subject: str, *, now: datetime) -> Taken:
-    """All that was said, learned and done since: whole conversations where they began since."""
+    """All that was said, learned and done since, on every branch: whole conversations where all of them was."""
     if subject not in RECENT:
         known = ", ".join(RECENT)
         raise InvalidInputError(gettext("There is no such time. It is one of: {known}.").format(known=known))
@@ -171,6 +220,7 @@ def _recent(user_id: UUID, subject: str, *, now: datetime) -> Taken:
         memories=frozenset(memories),
         experiences=frozenset(lessons),
         conversations=frozenset(begun),
+        temporary=transcript.temporary_among(user_id, begun),
         turns=gone_on,
     )
 
@@ -186,7 +236,6 @@ _BY_ID: Final[Mapping[Scope, Callable[[UUID, UUID], Taken]]] = {
     Scope.MEMORY: _memory,
     Scope.MEMORY_AND_SOURCE: _memory_and_source,
     Scope.EXPERIENCE: _experience,
-    Scope.CONVERSATION: _conversation,
     Scope.RUN: _run,
 }
 _BY_SUBJECT: Final[Mapping[Scope, Callable[[UUID, str], Taken]]] = {
@@ -196,4 +245,12 @@ _BY_SUBJECT: Final[Mapping[Scope, Callable[[UUID, str], Taken]]] = {
     Scope.ACCOUNT: _everything,
 }
 # What can be asked for; the others are what tiers do on their own.
-ASKED: Final = (*_BY_ID, Scope.SOURCE, Scope.RECENT, Scope.KIND, Scope.EVERYTHING, Scope.ACCOUNT)
+ASKED: Final = (
+    *_BY_ID,
+    Scope.CONVERSATION,
+    Scope.SOURCE,
+    Scope.RECENT,
+    Scope.KIND,
+    Scope.EVERYTHING,
+    Scope.ACCOUNT,
+)

@@ -16,8 +16,8 @@ from memoryapp.longterm.models import Experience, Forgetting, Memory
 def erase(
     user_id: UUID, *, memory_ids: Collection[UUID], experience_ids: Collection[UUID], now: datetime
 ) -> None:
-    """Delete these for good, with their traces elsewhere, as ``forgettings.forget`` does; ``now``: when it was asked
-    for. What is not there is gone already."""
+    """``forgettings.forget`` for good, and besides what that does not see: rows that were being forgotten when the
+    backup was made, and those that have expired. ``now``: when it was asked for. What is not there is gone already."""
     if not memory_ids and not experience_ids:
         return
     with transaction.atomic(durable=True):
@@ -26,7 +26,6 @@ def erase(
             forgettings.forget_within(user_id, memory_ids, now=now, is_final=True)
         with suppress(NotFoundError):
             forgettings.forget_experiences_within(user_id, experience_ids, now=now, is_final=True)
-        # What was being forgotten when the backup was made, and what has expired.
         Memory.everything.for_user(user_id).filter(id__in=list(memory_ids)).delete()
         Experience.everything.for_user(user_id).filter(id__in=list(experience_ids)).delete()
 

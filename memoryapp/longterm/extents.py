@@ -73,9 +73,27 @@ def lessons_of(user_id: UUID, run_ids: Collection[UUID]) -> Learned:
 
 def said_where(user_id: UUID, memory_ids: Collection[UUID]) -> list[tuple[UUID, str]]:
     """Message and quote of every place where one of these, or a former value of it, was said."""
-    family = Q(memory__in=list(memory_ids)) | Q(memory__superseded_by__in=list(memory_ids))
-    rows = MemorySource.objects.filter(family, user_id=user_id).exclude(message=None).exclude(quote="")
+    rows = MemorySource.objects.filter(_family(memory_ids), user_id=user_id)
+    rows = rows.exclude(message=None).exclude(quote="")
     return list(rows.order_by("message_id", "id").values_list("message_id", "quote").distinct())
+
+
+def said_when(user_id: UUID, memory_ids: Collection[UUID]) -> list[tuple[datetime, str]]:
+    """Moment and quote of every place whose message is gone: copies of it were said at that moment, too."""
+    rows = MemorySource.objects.filter(_family(memory_ids), user_id=user_id, message=None).exclude(quote="")
+    return list(rows.order_by("said_at", "id").values_list("said_at", "quote").distinct())
+
+
+def wordings(user_id: UUID, memory_ids: Collection[UUID]) -> set[str]:
+    """Everything that these, and former values of them, say or said."""
+    family = Q(id__in=list(memory_ids)) | Q(superseded_by__in=list(memory_ids))
+    rows = Memory.objects.for_user(user_id).filter(family)
+    former = MemoryVersion.objects.filter(user_id=user_id, memory__in=rows.values("id"))
+    return {*rows.values_list("statement", flat=True), *former.values_list("statement", flat=True)}
+
+
+def _family(memory_ids: Collection[UUID]) -> Q:
+    return Q(memory__in=list(memory_ids)) | Q(memory__superseded_by__in=list(memory_ids))
 
 
 def _divided(rows: MemoryQuerySet, has_more: Exists) -> Learned:

@@ -81,14 +81,18 @@ def summary_tokens(user_id: UUID, conversation_id: UUID) -> Tokens:
     return Tokens(made["read"], made["written"], 0)
 
 
-def since(user_id: UUID, moment: datetime) -> tuple[set[UUID], dict[UUID, UUID]]:
-    """Conversations that began since, and of those that went on since: the first turn of the shown branch that did."""
+def since(user_id: UUID, moment: datetime) -> tuple[set[UUID], dict[UUID, frozenset[UUID]]]:
+    """Conversations in which all was said since, and of the others what was: their turns since, on every branch.
+
+    A copy was said when its original was, whenever it was made.
+    """
+    before = Turn.objects.filter(conversation=OuterRef("pk"), created_at__lt=moment)
     rows = queries.conversations(user_id)
-    begun = set(rows.filter(created_at__gte=moment).values_list("id", flat=True))
-    new = Turn.objects.filter(
-        user_id=user_id, conversation__in=rows, created_at__gte=moment, is_current=True, deleted_at=None
-    ).exclude(conversation__in=begun)
-    first: dict[UUID, UUID] = {}
-    for turn_id, conversation_id in new.order_by("seq").values_list("id", "conversation_id"):
-        first.setdefault(conversation_id, turn_id)
-    return begun, first
+    begun = rows.filter(created_at__gte=moment).exclude(Exists(before))
+    new = Turn.objects.filter(user_id=user_id, conversation__in=rows, created_at__gte=moment)
+    found: dict[UUID, set[UUID]] = {}
+    for turn_id, conversation_id in new.exclude(conversation__in=begun).values_list("id", "conversation_id"):
+        found.setdefault(conversation_id, set()).add(turn_id)
+    return set(begun.values_list("id", flat=True)), {
+        id_: frozenset(turn_ids) for id_, turn_ids in found.items()
+    }

@@ -63,19 +63,25 @@ def delete_turns_within(
         raise NotShownError(gettext("This message is not on the shown branch. Show its branch first."))
     shown = Turn.objects.filter(conversation=turn.conversation_id, is_current=True)
     taken = shown.filter(seq__gte=turn.seq).count() if following else 1
-    deletion_id = uuid7()
-    until = now if is_final else now + timedelta(minutes=tuning.conf().undo_minutes)
     doomed = _with_versions(turn, following=following)
-    Turn.objects.filter(id__in=doomed).update(deleted_at=Now(), deletion_id=deletion_id, undo_until=until)
-    _end_with_a_turn(turn.conversation_id)
-    _leave_out_of_summaries(turn, deletion_id)
-    _words_are_others(turn)
-    _note(Verb.DELETED, turn, exchanges=taken)
-    undo_until = None if is_final else until
-    receipts.issue(
-        user_id, Scope.TURNS, items={Sort.TURN: doomed}, now=now, undo_until=undo_until, act_id=deletion_id
-    )
-    return Deletion(deletion_id, turn.conversation_id, taken, until)
+    return _delete(turn, doomed, exchanges=taken, now=now, is_final=is_final)
+
+
+def delete_these_within(
+    user_id: UUID, turn_ids: Collection[UUID], *, now: datetime, is_final: bool = False
+) -> Deletion:
+    """Within the caller's transaction: take these turns of one conversation away, on whatever branch, and no others.
+
+    Where the shown branch ends earlier then, it goes on by the version that was shown before. Raises
+    ``ReplyInProgressError``, ``NotFoundError`` when none of them is there.
+    """
+    rows = Turn.objects.filter(user_id=user_id, id__in=list(turn_ids)).order_by("seq", *queries.LAST_SHOWN)
+    first = rows.first()
+    if first is None:
+        raise NotFoundError(gettext("These messages are gone for good."))
+    _hold(user_id, first.conversation_id)
+    doomed = set(rows.values_list("id", flat=True))
+    return _delete(first, doomed, exchanges=len(doomed), now=now, is_final=is_final)
 
 
 def undo_deletion(user_id: UUID, deletion_id: UUID) -> Conversation:
@@ -99,14 +105,14 @@ def undo_deletion_within(user_id: UUID, deletion_id: UUID) -> Conversation:
     if first is None:
         raise NotFoundError(gettext("These messages are gone for good."))
     _hold(user_id, first.conversation_id)
-    roots = rows.filter(seq=first.seq).order_by(*queries.LAST_SHOWN)
-    root = roots.last()
+    root = rows.filter(seq=first.seq).order_by(*queries.LAST_SHOWN).last()
     if root is None:
         raise NotFoundError(gettext("These messages are gone for good."))
+    was_shown = rows.filter(left_at=F("deleted_at")).order_by("seq").last()
     exchanges = rows.values("seq").distinct().count()
     receipts.take_back(user_id, {Sort.TURN: list(rows.values_list("id", flat=True))}, now=timezone.now())
     rows.update(deleted_at=None, deletion_id=None, undo_until=None)
-    _show_again(root)
+    _show_again(was_shown or root)
     _bring_summaries_back(root, deletion_id)
     _words_are_others(root)
     _note(Verb.RESTORED, root, exchanges=exchanges)
@@ -174,8 +180,31 @@ def _erase(conversation_id: UUID, turns: list[Turn]) -> None:
         Turn.everything.filter(id__in=ids).update(deleted_at=Now(), deletion_id=deletion_id, undo_until=Now())
         _end_with_a_turn(conversation_id)
         _leave_out_of_summaries(turns[0], deletion_id)
+        _go_on(turns[0].user_id, conversation_id)
         _words_are_others(turns[0])
     _finish(conversation_id, ids)
+
+
+def _delete(turn: Turn, doomed: set[UUID], *, exchanges: int, now: datetime, is_final: bool) -> Deletion:
+    """``turn``: the first of them."""
+    deletion_id = uuid7()
+    until = now if is_final else now + timedelta(minutes=tuning.conf().undo_minutes)
+    Turn.objects.filter(id__in=doomed).update(deleted_at=Now(), deletion_id=deletion_id, undo_until=until)
+    _end_with_a_turn(turn.conversation_id)
+    _leave_out_of_summaries(turn, deletion_id)
+    _go_on(turn.user_id, turn.conversation_id)
+    _words_are_others(turn)
+    _note(Verb.DELETED, turn, exchanges=exchanges)
+    undo_until = None if is_final else until
+    receipts.issue(
+        turn.user_id,
+        Scope.TURNS,
+        items={Sort.TURN: doomed},
+        now=now,
+        undo_until=undo_until,
+        act_id=deletion_id,
+    )
+    return Deletion(deletion_id, turn.conversation_id, exchanges, until)
 
 
 def _note(verb: Verb, turn: Turn, *, exchanges: int) -> None:
@@ -211,8 +240,22 @@ def _end_with_a_turn(conversation_id: UUID) -> None:
     left = Turn.objects.filter(conversation=conversation_id, is_current=True).order_by("-seq").first()
     last_seq = left.seq if left else 0
     beyond = Turn.everything.filter(conversation=conversation_id, is_current=True, seq__gt=last_seq)
-    beyond.update(is_current=False, left_at=Now())
+    beyond.update(is_current=False, left_at=F("deleted_at"))
     Conversation.objects.filter(id=conversation_id).update(last_seq=last_seq, revision=F("revision") + 1)
+
+
+def _go_on(user_id: UUID, conversation_id: UUID) -> None:
+    """The shown branch goes on by what is left after its last turn."""
+    shown = Turn.everything.filter(conversation=conversation_id, is_current=True)
+    branch = tree.branch_from(user_id, conversation_id, shown.order_by("-seq").first())
+    _show(conversation_id, branch)
+
+
+def _show(conversation_id: UUID, branch: Collection[UUID]) -> None:
+    rows = Turn.everything.filter(conversation=conversation_id)
+    rows.filter(is_current=True).exclude(id__in=branch).update(is_current=False, left_at=Now())
+    rows.filter(id__in=branch).update(is_current=True)
+    Conversation.objects.filter(id=conversation_id).update(last_seq=len(branch))
 
 
 def _leave_out_of_summaries(turn: Turn, deletion_id: UUID) -> None:
@@ -254,15 +297,23 @@ def _words_are_others(turn: Turn) -> None:
         )
 
 
-def _show_again(root: Turn) -> None:
-    path = tree.path_to(root)
-    shown = Turn.everything.filter(conversation=root.conversation_id, is_current=True)
-    Conversation.objects.filter(id=root.conversation_id).update(revision=F("revision") + 1)
-    if shown.exclude(id__in=path).exists():
+def _show_again(turn: Turn) -> None:
+    """``turn``: of those that came back the last that was shown."""
+    path = tree.path_to(turn)
+    Conversation.objects.filter(id=turn.conversation_id).update(revision=F("revision") + 1)
+    rows = Turn.everything.filter(conversation=turn.conversation_id)
+    has_others = rows.filter(is_current=True).exclude(id__in=path).exists()
+    if has_others and not _is_as_left(turn):
         return  # it keeps its place on the shown branch, or the branch has gone on: then it is another version
-    branch = tree.branch_through(root)
-    Turn.everything.filter(id__in=branch).update(is_current=True)
-    Conversation.objects.filter(id=root.conversation_id).update(last_seq=len(branch))
+    _show(turn.conversation_id, tree.branch_through(turn))
+
+
+def _is_as_left(turn: Turn) -> bool:
+    """Whether nothing was said and no other branch shown since this one left the shown branch."""
+    since = Q(created_at__gt=turn.left_at) | Q(left_at__gt=turn.left_at, is_current=False)
+    return (
+        bool(turn.left_at) and not Turn.everything.filter(since, conversation=turn.conversation_id).exists()
+    )
 
 
 def _finish(conversation_id: UUID, turn_ids: Collection[UUID]) -> int:

@@ -137,9 +137,7 @@ def get_turn(user_id: UUID, turn_id: UUID) -> Turn:
 
 def get_message(user_id: UUID, message_id: UUID) -> Message:
     """With its turn and conversation."""
-    kept = Message.objects.filter(
-        user_id=user_id, id=message_id, turn__deleted_at=None, turn__conversation__deleted_at=None
-    )
+    kept = _kept_messages(user_id).filter(id=message_id)
     message = kept.select_related("turn__conversation").first()
     if message is None:
         raise NotFoundError(gettext("There is no such message."))
@@ -148,23 +146,50 @@ def get_message(user_id: UUID, message_id: UUID) -> Message:
 
 def conversations_of_messages(user_id: UUID, message_ids: Collection[UUID]) -> dict[UUID, UUID]:
     """Message → conversation, of those of these that are still there, on whatever branch."""
-    rows = Message.objects.filter(
-        user_id=user_id, id__in=message_ids, turn__deleted_at=None, turn__conversation__deleted_at=None
-    )
+    rows = _kept_messages(user_id).filter(id__in=message_ids)
     return dict(rows.values_list("id", "turn__conversation_id"))
 
 
-def turns_from(user_id: UUID, turn_id: UUID) -> QuerySet[Turn]:
-    """This turn of the shown branch and what follows it there."""
-    turn = get_turn(user_id, turn_id)
-    return turns(user_id, turn.conversation_id).filter(seq__gte=turn.seq)
+def temporary_among(user_id: UUID, conversation_ids: Collection[UUID]) -> frozenset[UUID]:
+    rows = Conversation.objects.filter(user_id=user_id, id__in=list(conversation_ids), is_temporary=True)
+    return frozenset(rows.values_list("id", flat=True))
+
+
+def copies_of(user_id: UUID, conversation_id: UUID) -> frozenset[UUID]:
+    """Other conversations in which the same was said: those that copied of it, and what it copied of.
+
+    A copy was said when its original was, to the microsecond.
+    """
+    kept = _kept_messages(user_id).exclude(turn__conversation=conversation_id)
+    original = Message.objects.filter(
+        user_id=user_id,
+        turn__conversation=conversation_id,
+        created_at=OuterRef("created_at"),
+        role=OuterRef("role"),
+        text=OuterRef("text"),
+    )
+    found = kept.filter(Exists(original)).order_by().values_list("turn__conversation", flat=True)
+    return frozenset(found.distinct())
+
+
+def said_at(user_id: UUID, moments: Collection[datetime]) -> list[tuple[UUID, datetime]]:
+    """Messages of the person from these moments, and which: copies of one were said at the same."""
+    rows = _kept_messages(user_id).filter(created_at__in=list(moments), role=Message.Role.USER)
+    return list(rows.order_by("id").values_list("id", "created_at"))
+
+
+def replies(
+    user_id: UUID, *, conversation_ids: Collection[UUID], turn_ids: Collection[UUID]
+) -> dict[UUID, str]:
+    """What was replied in these conversations, on every branch, and in these turns."""
+    where = Q(turn__conversation__in=list(conversation_ids)) | Q(turn__in=list(turn_ids))
+    rows = _kept_messages(user_id).filter(where, role=Message.Role.ASSISTANT)
+    return dict(rows.order_by("id").values_list("id", "text"))
 
 
 def texts_of(user_id: UUID, message_ids: Collection[UUID]) -> dict[UUID, str]:
     """What these messages say, with those of other branches; not those that are deleted."""
-    rows = Message.objects.filter(
-        user_id=user_id, id__in=message_ids, turn__deleted_at=None, turn__conversation__deleted_at=None
-    )
+    rows = _kept_messages(user_id).filter(id__in=message_ids)
     return dict(rows.values_list("id", "text"))
 
 
@@ -386,6 +411,11 @@ def is_stop_requested(turn_ids: Sequence[UUID]) -> set[UUID]:
 
 def count(user_id: UUID) -> int:
     return conversation_list(user_id, archived=None).count()
+
+
+def _kept_messages(user_id: UUID) -> QuerySet[Message]:
+    """On every branch; none of what is deleted."""
+    return Message.objects.filter(user_id=user_id, turn__deleted_at=None, turn__conversation__deleted_at=None)
 
 
 def _spoken(turn: Turn) -> SpokenTurn:

@@ -20,11 +20,17 @@ def path_to(turn: Turn) -> list[UUID]:
 
 def branch_through(turn: Turn) -> list[UUID]:
     """The path to this turn, and on from it by the child that is shown or was last."""
-    parents = parents_of_all(turn.user_id, turn.conversation_id)
-    next_turn = {parent: child for child, parent in parents.items() if parent}
-    path = path_to(turn)
-    while path[-1] in next_turn:
-        path.append(next_turn[path[-1]])
+    return branch_from(turn.user_id, turn.conversation_id, turn)
+
+
+def branch_from(user_id: UUID, conversation_id: UUID, turn: Turn | None) -> list[UUID]:
+    """``branch_through``; None: from the beginning."""
+    next_turn = {parent: child for child, parent in parents_of_all(user_id, conversation_id).items()}
+    path = path_to(turn) if turn else []
+    last = turn.id if turn else None
+    while last in next_turn:
+        last = next_turn[last]
+        path.append(last)
     return path
 
 

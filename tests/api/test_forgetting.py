@@ -3,11 +3,15 @@
 from uuid import UUID
 
 import pytest
+from django.utils import timezone
 
 from memoryapp.longterm import queries as memories
 from memoryapp.receipts import operations
 from memoryapp.receipts.models import Receipt
+from memoryapp.scratchpad import operations as scratchpad
+from memoryapp.transcript import claims, conversations
 from tests.api.requests import assert_problem, send
+from tests.world import finished_turn, posted_turn
 
 STATEMENT = "I keep a heron called Wotan"
 
@@ -98,3 +102,28 @@ def test_what_cannot_be_forgotten_is_said(api, alice, body, status, code):
     assert_problem(send(api, "POST", "/forget", body), status, code)
 
     assert known(alice) == {STATEMENT}
+
+
+def test_copies_of_a_chat_are_named_and_go_along_where_that_is_asked_for(api, alice):
+    conversation = conversations.start_conversation(alice, now=timezone.now())
+    turn = finished_turn(alice, conversation.id, text=STATEMENT, reply="Noted.")
+    copy = conversations.fork_conversation(alice, turn.id, idempotency_key="copy", now=timezone.now())
+    asked = {"scope": "conversation", "id": str(conversation.id)}
+
+    seen = send(api, "POST", "/forget/preview", asked).json()
+    receipt = forget(api, **asked, with_copies=True, confirm=True).json()
+
+    assert seen["copies"] == [str(copy.id)]
+    assert sorted(receipt["items"]["conversation"]) == sorted([str(conversation.id), str(copy.id)])
+
+
+@pytest.mark.parametrize(("path", "more"), [("/forget", {"confirm": True}), ("/forget/preview", {})])
+def test_a_run_that_goes_on_is_to_be_stopped_first(api, alice, path, more):
+    conversation = conversations.start_conversation(alice, now=timezone.now())
+    turn = posted_turn(alice, conversation.id)
+    claim = claims.claim_turn(turn.id)
+    run = scratchpad.open_run(user_id=alice.id, turn_id=turn.id, goal=STATEMENT, attempt=claim.attempt)
+
+    response = send(api, "POST", path, {"scope": "run", "id": str(run.id), **more})
+
+    assert_problem(response, 409, "run_in_progress")

@@ -4,19 +4,21 @@ import json
 from datetime import timedelta
 
 import pytest
-from django.db import connection
+from django.contrib.sessions.models import Session
+from django.db import connection, transaction
 from django.utils import timezone
 
 from memoryapp.accounts.models import User
 from memoryapp.forgetting import erasures, operations, stages
 from memoryapp.forgetting.scopes import Asked
+from memoryapp.llm.base import Usage
 from memoryapp.longterm import forgettings, tombstones
 from memoryapp.longterm import operations as longterm
 from memoryapp.longterm.models import Memory, Tombstone
 from memoryapp.longterm.reconciling import ForgottenError
 from memoryapp.receipts import operations as receipts
 from memoryapp.receipts.models import Receipt, Scope
-from memoryapp.transcript import conversations, deletions, redaction
+from memoryapp.transcript import branches, claims, conversations, deletions, queries, redaction
 from memoryapp.transcript.models import Conversation, Message, Turn
 from tests.longterm.saying import live, message, remember, remember_from
 from tests.turns import COMMITTED
@@ -216,7 +218,8 @@ def test_a_redacted_message_says_nothing_any_more_for_its_words_are_not_kept(ali
 
 
 @COMMITTED
-def test_an_account_that_was_deleted_is_deleted_again(alice, bob, journal):
+def test_an_account_that_was_deleted_is_deleted_again(alice, bob, client, journal):
+    client.force_login(alice)
     remember(alice, STATEMENT)
     remember(bob, STATEMENT)
     backup = Backup()
@@ -228,6 +231,7 @@ def test_an_account_that_was_deleted_is_deleted_again(alice, bob, journal):
     erasures.replay(lines)
 
     assert not User.objects.filter(id=alice.id).exists()
+    assert not Session.objects.exists()
     assert live(bob) == [STATEMENT]
     assert Receipt.objects.get().scope == Scope.ACCOUNT
 
@@ -357,3 +361,22 @@ def _two_turns(user: User) -> tuple[Turn, Turn]:
     first = finished_turn(user, conversation.id, text=STATEMENT, reply="Noted.")
     second = finished_turn(user, conversation.id, text="Thanks.", reply="You are welcome.")
     return first, second
+
+
+@COMMITTED
+def test_an_edit_that_was_forgotten_is_forgotten_again_and_the_version_before_is_shown(alice, journal):
+    conversation = conversations.start_conversation(alice, now=timezone.now())
+    before = finished_turn(alice, conversation.id, text="My sister is Ada.", reply="Noted.")
+    after, _ = branches.ask_anew(alice, before.id, idempotency_key="edit", now=timezone.now(), text=STATEMENT)
+    claim = claims.claim_turn(after.id)
+    claims.finish_turn(claim, reply="Noted.", model="offline", usage=Usage())
+    backup = Backup()
+    with transaction.atomic():
+        deletions.delete_these_within(alice.id, [after.id], now=timezone.now(), is_final=True)
+    lines = journal()
+    backup.restore()
+
+    erasures.replay(lines)
+
+    assert [turn.id for turn in queries.turns(alice.id, conversation.id)] == [before.id]
+    assert not Message.objects.filter(text=STATEMENT).exists()

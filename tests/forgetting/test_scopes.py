@@ -6,11 +6,13 @@ import pytest
 from django.utils import timezone
 
 from memoryapp.acting import Actor, acting_as
+from memoryapp.context.models import Use
 from memoryapp.errors import InvalidInputError, NotFoundError
 from memoryapp.forgetting import operations
 from memoryapp.forgetting.operations import NothingToForgetError, NotUndoneError
 from memoryapp.forgetting.preview import preview
-from memoryapp.forgetting.scopes import Asked
+from memoryapp.forgetting.scopes import Asked, RunInProgressError
+from memoryapp.llm.base import Usage
 from memoryapp.longterm import operations as longterm
 from memoryapp.longterm import queries as memories
 from memoryapp.longterm.models import Memory, Tombstone
@@ -18,12 +20,13 @@ from memoryapp.longterm.operations import ForgottenError, Source
 from memoryapp.portability.models import ImportBatch, ImportFile
 from memoryapp.receipts import queries as receipts
 from memoryapp.receipts.models import Receipt, Scope
+from memoryapp.scratchpad import operations as scratchpad
 from memoryapp.scratchpad import queries as runs
-from memoryapp.transcript import conversations
+from memoryapp.transcript import branches, claims, conversations, deletions
 from memoryapp.transcript import queries as transcript
-from memoryapp.transcript.models import Conversation, Turn
+from memoryapp.transcript.models import Conversation, Message, Turn
 from tests.longterm.saying import candidate, remember
-from tests.world import finished_turn
+from tests.world import finished_turn, posted_turn
 
 SAID = "I keep a heron called Wotan"
 
@@ -398,3 +401,191 @@ def test_everything_takes_the_imports_that_wait(alice):
 
 def test_a_receipt_of_everything_keeps_no_words(alice):
     assert forget(alice, Scope.EVERYTHING, "my heron Wotan").subject == ""
+
+
+def said_before(turn: Turn, **ago: int) -> None:
+    moment = timezone.now() - timedelta(**ago)
+    Turn.objects.filter(id=turn.id).update(created_at=moment)
+    Message.objects.filter(turn=turn.id).update(created_at=moment)
+    Conversation.objects.filter(id=turn.conversation_id).update(created_at=moment)
+
+
+def edited(user, turn: Turn, text: str) -> Turn:
+    sibling, _ = branches.ask_anew(
+        user, turn.id, idempotency_key=f"edit:{text}", now=timezone.now(), text=text
+    )
+    claim = claims.claim_turn(sibling.id)
+    assert claim
+    claims.finish_turn(claim, reply="Noted.", model="offline", usage=Usage())
+    return transcript.get_turn(user.id, sibling.id)
+
+
+def shown(user, turn: Turn) -> list[str]:
+    rows = transcript.turns(user.id, turn.conversation_id)
+    return [transcript.user_message(row).text for row in rows]
+
+
+def test_the_last_hour_takes_an_edit_and_shows_the_older_version_again(alice):
+    first, second = talk(alice, "My sister is Ada.", "She lives in Kyiv.")
+    for turn in (first, second):
+        said_before(turn, days=3)
+    edited(alice, first, SAID)
+
+    receipt = forget(alice, Scope.RECENT, "hour")
+
+    assert shown(alice, first) == ["My sister is Ada.", "She lives in Kyiv."]
+    assert transcript.get_conversation(alice.id, first.conversation_id).last_seq == 2
+    assert operations.undo(alice.id, receipt.id, now=timezone.now()).undone_at is not None
+    assert shown(alice, first) == [SAID]
+
+
+def test_the_last_hour_takes_what_was_said_on_a_branch_that_is_not_shown(alice):
+    (first,) = talk(alice, "My sister is Ada.")
+    said_before(first, days=3)
+    other = edited(alice, first, SAID)
+    branches.show_branch(alice.id, first.id)
+
+    seen = preview(alice.id, Asked(Scope.RECENT, "hour"), now=timezone.now())
+    receipt = forget(alice, Scope.RECENT, "hour")
+
+    assert seen.counts == {"exchanges": 1}
+    assert receipt.items == {"turn": [str(other.id)]}
+    assert shown(alice, first) == ["My sister is Ada."]
+    with pytest.raises(NotFoundError):
+        transcript.get_turn(alice.id, other.id)
+
+
+def test_an_undo_does_not_take_the_shown_branch_from_what_was_said_since(alice):
+    (first,) = talk(alice, "My sister is Ada.")
+    said_before(first, days=3)
+    edited(alice, first, SAID)
+    receipt = forget(alice, Scope.RECENT, "hour")
+    finished_turn(alice, first.conversation_id, text="She lives in Kyiv.", reply="Noted.")
+
+    operations.undo(alice.id, receipt.id, now=timezone.now())
+
+    assert shown(alice, first) == ["My sister is Ada.", "She lives in Kyiv."]
+
+
+def test_the_last_hour_leaves_a_copy_of_what_was_said_before(alice):
+    (first,) = talk(alice, "My sister is Ada.")
+    said_before(first, days=3)
+    copy = conversations.fork_conversation(alice, first.id, idempotency_key="copy", now=timezone.now())
+    finished_turn(alice, copy.id, text=SAID, reply="Noted.")
+
+    forget(alice, Scope.RECENT, "hour")
+
+    rows = transcript.turns(alice.id, copy.id)
+    assert [transcript.user_message(row).text for row in rows] == ["My sister is Ada."]
+
+
+def test_older_turns_shown_again_survive_the_sweep(alice):
+    (first,) = talk(alice, "My sister is Ada.")
+    said_before(first, days=3)
+    edited(alice, first, SAID)
+
+    forget(alice, Scope.RECENT, "hour", at_once=True)
+    deletions.delete_turns_for_good()
+
+    assert shown(alice, first) == ["My sister is Ada."]
+    assert not Message.objects.filter(user=alice, text=SAID).exists()
+
+
+@pytest.mark.parametrize("scope", [Scope.CONVERSATION, Scope.RECENT])
+def test_a_temporary_chat_is_said_to_be_gone_for_good(alice, scope):
+    conversation = conversations.start_conversation(alice, now=timezone.now(), is_temporary=True)
+    finished_turn(alice, conversation.id, text=SAID, reply="Noted.")
+    subject = "hour" if scope == Scope.RECENT else str(conversation.id)
+
+    seen = preview(alice.id, Asked(scope, subject), now=timezone.now())
+    receipt = forget(alice, scope, subject)
+
+    assert seen.undo_minutes == 0
+    assert receipt.undo_until is None
+    with pytest.raises(NotUndoneError):
+        operations.undo(alice.id, receipt.id, now=timezone.now())
+
+
+def test_a_run_that_goes_on_is_refused_and_nothing_of_it_goes(alice):
+    conversation = conversations.start_conversation(alice, now=timezone.now())
+    turn = posted_turn(alice, conversation.id, SAID)
+    claim = claims.claim_turn(turn.id)
+    assert claim
+    run_id = scratchpad.open_run(user_id=alice.id, turn_id=turn.id, goal=SAID, attempt=claim.attempt).id
+    learn(turn, run_id=run_id)
+
+    with pytest.raises(RunInProgressError):
+        preview(alice.id, Asked(Scope.RUN, str(run_id)), now=timezone.now())
+    with pytest.raises(RunInProgressError):
+        forget(alice, Scope.RUN, run_id)
+
+    assert known(alice) == {SAID}
+    assert not receipts.receipts(alice.id)
+
+
+def test_a_run_that_begins_again_beside_it_keeps_all(alice, monkeypatch):
+    (turn,) = talk(alice, SAID)
+    run_id = runs.run_ids_of_turns(alice.id, [turn.id])[turn.id]
+    learn(turn, run_id=run_id)
+    monkeypatch.setattr(operations.records, "delete_within", lambda *ids: 0)
+
+    with pytest.raises(RunInProgressError):
+        forget(alice, Scope.RUN, run_id)
+
+    assert known(alice) == {SAID}
+
+
+def test_a_conversation_names_its_copies_and_takes_them_along_where_that_is_asked_for(alice):
+    (turn,) = talk(alice, SAID)
+    learn(turn)
+    copy = conversations.fork_conversation(alice, turn.id, idempotency_key="copy", now=timezone.now())
+    (other,) = talk(alice, SAID)
+
+    alone = preview(alice.id, Asked(Scope.CONVERSATION, str(turn.conversation_id)), now=timezone.now())
+    asked = Asked(Scope.CONVERSATION, str(turn.conversation_id), with_copies=True)
+    with_copies = preview(alice.id, asked, now=timezone.now())
+    operations.forget(alice.id, asked, now=timezone.now())
+
+    assert alone.copies == {copy.id}
+    assert (with_copies.copies, with_copies.counts["conversations"]) == (frozenset(), 2)
+    assert set(transcript.conversations(alice.id).values_list("id", flat=True)) == {other.conversation_id}
+
+
+def test_a_fact_and_where_it_was_said_is_found_in_copies_whose_original_is_gone(alice):
+    turn, later = talk(alice, f"{SAID}. He is grey.", "And another thing.")
+    memory = learn(turn, said_at=transcript.user_message(turn).created_at)
+    copy = conversations.fork_conversation(alice, later.id, idempotency_key="copy", now=timezone.now())
+    conversations.delete_conversation(alice.id, turn.conversation_id)
+    Conversation.objects.filter(id=turn.conversation_id).delete()
+
+    seen = preview(alice.id, Asked(Scope.MEMORY, str(memory.id)), now=timezone.now())
+    forget(alice, Scope.MEMORY_AND_SOURCE, memory.id)
+
+    said = [transcript.user_message(row) for row in transcript.turns(alice.id, copy.id)]
+    assert [place.message_id for place in seen.still_says] == [said[0].id]
+    assert [message.text for message in said] == ["[▇ redacted]. He is grey.", "And another thing."]
+
+
+def test_a_fact_and_where_it_was_said_takes_replies_that_repeat_it(alice):
+    (turn,) = talk(alice, SAID)
+    memory = learn(turn)
+    repeated = finished_turn(
+        alice,
+        turn.conversation_id,
+        text="What do I keep?",
+        reply="You keep a heron called Wotan. Anything else?",
+    )
+    elsewhere, untouched = talk(alice, "And what is his name?", "What eats fish?")
+    for other, reply in ((elsewhere, "The heron you keep is called Wotan!"), (untouched, "A heron.")):
+        Message.objects.filter(turn=other, role=Message.Role.ASSISTANT).update(text=reply)
+    Use.objects.create(user=alice, turn=elsewhere, memory=memory, rank=1, score=1, used_at=timezone.now())
+
+    seen = preview(alice.id, Asked(Scope.MEMORY, str(memory.id)), now=timezone.now())
+    forget(alice, Scope.MEMORY_AND_SOURCE, memory.id)
+
+    replies = [
+        transcript.text_of(transcript.get_turn(alice.id, each.id), Message.Role.ASSISTANT)
+        for each in (turn, repeated, elsewhere, untouched)
+    ]
+    assert replies == ["Noted.", "[▇ redacted] Anything else?", "[▇ redacted]", "A heron."]
+    assert len(seen.still_says) == 3
