@@ -4,8 +4,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
-from django.core.exceptions import RequestDataTooBig
+from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent, TooManyFilesSent
 from django.http import Http404, HttpRequest, HttpResponse
+from django.http.multipartparser import MultiPartParserError
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, AuthorizationError, HttpError, ValidationError
 
@@ -105,6 +106,15 @@ def http_error(request: HttpRequest, error: HttpError) -> HttpResponse:  # noqa:
 def too_big(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:  # noqa: ARG001
     return rest.problem(
         413, code="body_too_big", detail="The body is larger than any message may be. Split it."
+    )
+
+
+@api.exception_handler(MultiPartParserError)
+@api.exception_handler(TooManyFieldsSent)
+@api.exception_handler(TooManyFilesSent)
+def malformed_form(request: HttpRequest, error: Exception) -> HttpResponse:  # noqa: ARG001
+    return rest.problem(
+        400, code="malformed_request", detail="The body is no form as multipart/form-data writes it."
     )
 
 

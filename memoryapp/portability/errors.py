@@ -38,7 +38,7 @@ class TooManyWaitingError(MemoryAppError):
 
 
 class NotReadyError(MemoryAppError):
-    """``details["status"]``: what the import is at, of which the person asks something that it cannot do."""
+    """``details["import_status"]``: what the import is at, of which the person asks something that it cannot do."""
 
     code = "import_not_ready"
     http_status = 409

@@ -67,7 +67,8 @@ def apply(user_id: UUID, batch_id: UUID) -> ImportBatch:
         batch = _locked(user_id, batch_id)
         if batch.status != Status.READY:
             raise NotReadyError(
-                gettext("Only an import that was read and waits can be brought in."), status=batch.status
+                gettext("Only an import that was read and waits can be brought in."),
+                import_status=batch.status,
             )
         ImportBatch.objects.filter(id=batch.id).update(
             status=Status.IMPORTING, position=0, counts={}, skipped={}, samples={}, lease_until=None
@@ -86,7 +87,7 @@ def undo(user_id: UUID, batch_id: UUID, *, now: datetime) -> ImportBatch:
         User.objects.select_for_update(no_key=True).get(id=user_id)
         batch = _locked(user_id, batch_id)
         if batch.status == Status.UNDONE:
-            raise NotReadyError(gettext("This import was undone already."), status=batch.status)
+            raise NotReadyError(gettext("This import was undone already."), import_status=batch.status)
         with receipts.together(user_id, Scope.BATCH, now=now, subject=batch.format, subject_id=batch.id):
             _forget_brought(batch, now=now)
         restoring.take_back_refusals(user_id, batch.id)

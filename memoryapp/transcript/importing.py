@@ -97,7 +97,9 @@ def _add(conversation: Conversation, said: Sequence[Said], *, taint: Origin) -> 
     is_new = conversation.last_seq == 0
     turns = _add_turns(conversation, list(_exchanges(said)), taint=taint)
     rows = Conversation.objects.filter(id=conversation.id)
-    rows.update(last_seq=F("last_seq") + len(turns), updated_at=max(conversation.updated_at, said[-1].said_at))
+    rows.update(
+        last_seq=F("last_seq") + len(turns), updated_at=max(conversation.updated_at, said[-1].said_at)
+    )
     if is_new:
         rows.update(created_at=said[0].said_at)
     message_ids = _add_messages(turns)

@@ -19,7 +19,7 @@ from memoryapp.transcript import conversations
 from memoryapp.transcript import queries as transcript
 from memoryapp.transcript.models import Conversation, Message, Turn
 from tests.portability.archives import archive_of
-from tests.portability.bringing import applied, brought, received, undone
+from tests.portability.bringing import applied, brought, mem0, received, undone
 from tests.world import everything_of, finished_turn
 
 WHEN = 1_700_000_000
@@ -71,13 +71,6 @@ def chatgpt(*said, title="Parrots", id_="c1", memory=None):
         "current_node": f"m{len(said) - 1}",
     }
     return json.dumps([conversation]).encode()
-
-
-def mem0(*facts):
-    rows = [
-        {"id": f"f{n}", "memory": text, "created_at": "2025-03-01T10:00:00Z"} for n, text in enumerate(facts)
-    ]
-    return json.dumps({"results": rows}).encode()
 
 
 def held(user):

@@ -1,6 +1,5 @@
 """An undone import leaves what was there before: no row more, no row less, and none changed."""
 
-import json
 from datetime import timedelta
 
 import pytest
@@ -13,17 +12,11 @@ from memoryapp.longterm.models import KindRefusal, Memory, MemorySource, MemoryV
 from memoryapp.portability.errors import NotReadyError
 from memoryapp.transcript.models import Conversation, Message, Turn
 from tests.portability.archives import archive_of, data_text
-from tests.portability.bringing import brought, undone
+from tests.portability.bringing import brought, mem0, undone
 from tests.portability.test_merging import chat, chatgpt, remembered
 from tests.world import everything_of
 
 pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
-
-
-def mem0(*facts, said_at=None):
-    said_at = said_at or timezone.now()
-    rows = [{"id": str(n), "memory": text, "created_at": said_at.isoformat()} for n, text in enumerate(facts)]
-    return json.dumps({"results": rows}).encode()
 
 
 def shown(user):
