@@ -12,7 +12,7 @@ from datetime import datetime
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
-from django.db.models import F, Q
+from django.db.models import F
 from django.utils import timezone
 from django.utils.formats import number_format
 from django.utils.translation import gettext
@@ -186,14 +186,17 @@ def drop(
 
     A text that is the id of a memory also finds what was learned with that memory in view, whatever its words.
     """
-    texts = set(texts)
+    texts, run_ids = set(texts), set(run_ids)
     everything = Experience.everything.for_user(user_id)
     # A person has a few hundred at most, and the texts may be thousands: they are compared here.
-    told = everything.values_list("id", "goal", "worked", "avoid")
-    holding = [experience_id for experience_id, *words in told if holds_any(words, texts)]
-    memory_ids = list(filter(None, map(_uuid, texts)))
-    taught = Q(source_run__in=list(run_ids)) | Q(memory_ids__overlap=memory_ids)
-    rows = everything.filter(taught | Q(id__in=holding))
+    told = everything.values_list("id", "source_run", "memory_ids", "goal", "worked", "avoid")
+    rows = everything.filter(
+        id__in=[
+            experience_id
+            for experience_id, run_id, memory_ids, *words in told
+            if run_id in run_ids or not texts.isdisjoint(map(str, memory_ids)) or holds_any(words, texts)
+        ]
+    )
     if forgetting_id:
         rows.filter(forgetting=None).update(forgetting=forgetting_id)
         # What an earlier forgetting hides must not come back with words that this one takes: it is gone for both.
@@ -270,10 +273,3 @@ def _locked(user_id: UUID, experience_id: UUID) -> Experience:
     if experience is None:
         raise NotFoundError(gettext("There is no such experience."))
     return experience
-
-
-def _uuid(text: str) -> UUID | None:
-    try:
-        return UUID(text)
-    except ValueError:
-        return None

@@ -1,11 +1,11 @@
 """That something was forgotten or taken back, without its text: keyed digests of it, and the stones that hold them."""
 
-import hashlib
 import hmac
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
+from django.db import connection
 from django.db.models.functions import Now
 
 from memoryapp.accounts.models import User
@@ -15,11 +15,17 @@ from memoryapp.policies.likeness import essence
 from memoryapp.policies.reconciliation import normalise
 
 STONES_AT_ONCE = 5_000  # in one statement
+# Somebody who forgets 10,000 facts leaves 30,000 stones: as objects they would take as long as all the rest.
+PUT = """
+INSERT INTO longterm_tombstone (id, user_id, memory_id, forgetting_id, digest, created_at, expires_at)
+SELECT gen_random_uuid(), %(user_id)s, memory_id, %(forgetting_id)s, digest, %(created_at)s, %(expires_at)s
+FROM unnest(%(memory_ids)s::uuid[], %(digests)s::text[]) AS stone (memory_id, digest)
+"""
 
 
 def statement_digest(forgetting_key: bytes | memoryview, statement: str) -> str:
     """HMAC-SHA256 of the normalised statement under the user's own key, hex."""
-    return hmac.new(bytes(forgetting_key), normalise(statement).encode(), hashlib.sha256).hexdigest()
+    return hmac.digest(bytes(forgetting_key), normalise(statement).encode(), "sha256").hex()
 
 
 def digests(forgetting_key: bytes | memoryview, statement: str) -> set[str]:
@@ -91,21 +97,23 @@ def bury(memory: Memory, gone: MemoryQuerySet, *, now: datetime, also: Iterable[
 
 
 def put(
-    user_id: UUID, stones: Iterable[tuple[UUID, str]], *, now: datetime, forgetting: Forgetting | None = None
+    user_id: UUID,
+    stones: Iterable[tuple[UUID, str]],
+    *,
+    now: datetime,
+    forgetting: Forgetting | None = None,
 ) -> None:
     """``stones``: a memory and a digest each; ``forgetting``: whose undoing takes them away."""
-    expires_at = now + timedelta(days=get_conf().tombstone_days)
-    Tombstone.objects.bulk_create(
-        (
-            Tombstone(
-                user_id=user_id,
-                memory_id=memory_id,
-                forgetting=forgetting,
-                digest=digest,
-                created_at=now,
-                expires_at=expires_at,
-            )
-            for memory_id, digest in sorted(stones)
-        ),
-        batch_size=STONES_AT_ONCE,
-    )
+    ordered = sorted(stones)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            PUT,
+            {
+                "user_id": user_id,
+                "memory_ids": [memory_id for memory_id, _ in ordered],
+                "digests": [digest for _, digest in ordered],
+                "forgetting_id": forgetting.id if forgetting else None,
+                "created_at": now,
+                "expires_at": now + timedelta(days=get_conf().tombstone_days),
+            },
+        )

@@ -17,6 +17,7 @@ from memoryapp.bench import (
     commands,
     fault_stack,
     faults,
+    forgetting,
     inspector,
     load,
     needles,
@@ -92,7 +93,7 @@ def test_people_get_a_table_that_says_what_was_missed():
 def test_an_unknown_bench_is_told_which_there_are():
     with pytest.raises(
         CommandError,
-        match=r"There is no bench 'recal'\. There are: faults, inspector, load, recall, runs, transcript\.",
+        match=r"no bench 'recal'\. There are: faults, forgetting, inspector, load, recall, runs, transcript\.",
     ):
         call_command("bench", "recal")
 
@@ -257,4 +258,21 @@ def test_inspector_measures_every_page_and_leaves_nothing_behind(monkeypatch, mi
     assert rows["inspector:facts, HTML"].is_met
     assert rows["policies:kinds, p95"].goal == 150
     assert rows["forgetting 20 facts"].goal == 2_000
+    assert list(migrated_place.iterdir()) == []
+
+
+@pytest.mark.stack
+def test_forgetting_measures_one_fact_one_source_and_everything_and_leaves_nothing_behind(
+    monkeypatch, migrated_place
+):
+    monkeypatch.setattr(forgetting, "SIZES", {"facts": 60, "pool": 30, "repeats": 5})
+
+    rows = {row.name.strip(): row for row in forgetting.run(lambda _: None)}
+
+    assert rows["forgetting one fact of 60, p95"].goal == 100
+    assert rows["forgetting 55 facts of one source"].goal == 5
+    assert rows["undoing that"].is_met
+    assert rows["forgetting it for good, after that"].is_met
+    assert rows["forgetting everything of 60 facts"].is_met
+    assert rows["facts left"].is_met
     assert list(migrated_place.iterdir()) == []

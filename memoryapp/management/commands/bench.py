@@ -6,13 +6,14 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from memoryapp.bench import faults, inspector, load, recall, report, runs, transcript
+from memoryapp.bench import faults, forgetting, inspector, load, recall, report, runs, transcript
 from memoryapp.bench.installation import BenchFailedError
 from memoryapp.bench.report import Row
 from memoryapp.management.ending import ending_in_order
 
 BENCHES: dict[str, Callable[[Callable[[str], None]], list[Row]]] = {
     "faults": faults.run,
+    "forgetting": forgetting.run,
     "inspector": inspector.run,
     "load": load.run,
     "recall": recall.run,
