@@ -36,7 +36,7 @@ up: install ## start everything and print a sign-in link; ARGS="--port 9000"
 	@exec $(BIN)/python manage.py up $(ARGS)
 
 test: install-dev browser ## the test suite; ARGS="tests/embedded -k restart"
-	@$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist loadfile $(ARGS)
+	@$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist loadfile --durations 40 --durations-min 10 $(ARGS)
 
 faults: install-dev ## the suite's kills and races in full: workers killed at every point
 	@$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --all-faults $(FAULTS) $(ARGS)

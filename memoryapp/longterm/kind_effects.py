@@ -113,8 +113,8 @@ HELD = """{since}, person AS MATERIALIZED (
 )
 SELECT kind_id, sum(rows)::int, count(*), sum(kept)::int, sum(dated)::int FROM per_person GROUP BY kind_id
 """
-# The oldest whose end is another by the second lifetime, at one moment: found in the index, and only then read. Other
-# people's words are not selected.
+# The oldest that are there by the longer lifetime now and gone by the shorter one at a later moment: found in the
+# index, and only then read. Other people's words are not selected.
 SAMPLES_OF = """{since}, person AS MATERIALIZED (
     SELECT accounts_user.id, min(since) AS first, max(since) AS last FROM accounts_user JOIN cut USING (time_zone)
     GROUP BY accounts_user.id
@@ -371,15 +371,16 @@ def standing(kind: Kind, *, min_confidence: float) -> Standing:
 
 
 def samples(kind: Kind, *, after: int | None, reader_id: UUID, now: datetime) -> list[Sample]:
-    """Rows whose fate within 30 days another lifetime changes, oldest first; words only of the reader's own.
+    """Rows that end within 30 days by one of the two lifetimes, and later by the other; oldest first.
 
-    Other people's words do not leave the database.
+    Words are the reader's own: other people's do not leave the database.
     """
     ahead = timedelta(days=HORIZONS_DAYS[-1])
     is_shorter = kind.ttl_days is None or (after is not None and after < kind.ttl_days)
+    shorter, longer = (after, kind.ttl_days) if is_shorter else (kind.ttl_days, after)
     found = _rows(
         SAMPLES_OF.format(**_table_of(kind)),
-        [(kind.ttl_days, ahead, None), (after, ahead, None)],
+        [(longer, timedelta(0), None), (shorter, ahead, None)],
         kind_id=kind.id,
         reader_id=reader_id,
         limit=SAMPLES,

@@ -110,6 +110,16 @@ def test_samples_show_the_words_of_the_reader_alone(staff, alice, carol):
     assert [sample.age_days for sample in page.context["effects"].samples] == [41, 40]
 
 
+def test_what_goes_now_is_a_sample_though_it_would_end_soon_anyway(staff, carol):
+    aged(carol, "I like figs", days=360)
+
+    page = shown(staff, ttl_days=10, rationale="Tastes change.")
+
+    assert [(sample.statement, sample.goes) for sample in page.context["effects"].samples] == [
+        ("I like figs", True)
+    ]
+
+
 def test_ages_are_drawn_with_both_limits_and_told_in_a_table(staff, alice):
     for days in (2, 40, 300):
         aged(alice, f"It was {days} days ago", days=days)
