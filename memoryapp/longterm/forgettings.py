@@ -298,7 +298,11 @@ def _with_what_goes_along(asked: Sequence[Memory], *, is_final: bool) -> dict[UU
     taken = {memory.id: memory.id for memory in asked}
     of_words = {memory.digest: memory.id for memory in asked}
     repeats = Memory.objects.for_user(user_id).filter(digest__in=list(of_words))
-    for row in repeats.exclude(status=Memory.Status.ACTIVE).values_list("id", "digest"):
+    # Named, and not "all but active", which no index answers.
+    waiting = repeats.filter(
+        status__in=[status for status in Memory.Status if status != Memory.Status.ACTIVE]
+    )
+    for row in waiting.values_list("id", "digest"):
         taken.setdefault(row[0], of_words[row[1]])
     manager = Memory.everything if is_final else Memory.objects
     former = manager.for_user(user_id).filter(superseded_by__in=list(taken))
