@@ -63,7 +63,7 @@ class PlaceOut(Schema):
     conversation_id: UUID
 
 
-class PreviewOut(Schema):
+class ForgettingPreviewOut(Schema):
     """``counts``: how many of each sort go. ``stays``: what was learned there and elsewhere, too. ``copies``: other
     chats in which the same was said and which stay. ``undo_minutes``: for how long it can come back; 0: not at all."""
 
@@ -104,8 +104,8 @@ class ReceiptPage(Schema):
     next_cursor: str | None
 
 
-@router.post("/preview", response={200: PreviewOut, 409: rest.Problem, **rest.PROBLEMS})
-def preview_forgetting(request: HttpRequest, body: ScopeIn) -> PreviewOut:
+@router.post("/preview", response={200: ForgettingPreviewOut, 409: rest.Problem, **rest.PROBLEMS})
+def preview_forgetting(request: HttpRequest, body: ScopeIn) -> ForgettingPreviewOut:
     """What would go. Nothing is changed."""
     return _preview_out(preview(caller_id(request), _asked(body), now=timezone.now()))
 
@@ -161,8 +161,8 @@ def _asked(body: ScopeIn) -> Asked:
     return Asked(Scope(body.scope), body.id, with_copies=body.with_copies)
 
 
-def _preview_out(found: Preview) -> PreviewOut:
-    return PreviewOut(
+def _preview_out(found: Preview) -> ForgettingPreviewOut:
+    return ForgettingPreviewOut(
         scope=found.asked.scope,
         id=found.asked.subject,
         counts=found.counts,

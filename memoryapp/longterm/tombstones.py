@@ -12,6 +12,7 @@ from memoryapp.accounts.models import User
 from memoryapp.conf import get_conf
 from memoryapp.longterm.models import Forgetting, Memory, MemoryQuerySet, MemoryVersion, Tombstone
 from memoryapp.policies.likeness import essence
+from memoryapp.policies.lookalikes import latin
 from memoryapp.policies.reconciliation import normalise
 
 STONES_AT_ONCE = 5_000  # in one statement
@@ -29,10 +30,12 @@ def statement_digest(forgetting_key: bytes | memoryview, statement: str) -> str:
 
 
 def digests(forgetting_key: bytes | memoryview, statement: str) -> set[str]:
-    """Of the statement, and of everything that says the same in other words: what a tombstone keeps out."""
+    """Of the statement, and of everything that says the same in other words, or in letters that look like its own: what
+    a tombstone keeps out."""
     return {
-        statement_digest(forgetting_key, statement),
-        statement_digest(forgetting_key, f"same as {essence(statement).text}"),
+        statement_digest(forgetting_key, form)
+        for said in {statement, latin(statement)}
+        for form in (said, f"same as {essence(said).text}")
     }
 
 

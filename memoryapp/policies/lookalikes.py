@@ -2,8 +2,9 @@
 a soft hyphen in it. Pure.
 
 Two texts look alike when they are equal without case, compatibility forms and characters that show nothing: NFKC and
-case folding (Unicode, chapters 3.11 and 3.13), and the property Default_Ignorable_Code_Point. Two names also do when
-letters of other scripts are taken for the Latin ones that they look like (UTS #39, confusables.txt).
+case folding (Unicode, chapters 3.11 and 3.13), and the property Default_Ignorable_Code_Point. Two names, and two
+statements of which one was forgotten, also do when letters of other scripts are taken for the Latin ones that they look
+like (UTS #39, confusables.txt).
 """
 
 import re
@@ -19,13 +20,30 @@ _UNSEEN: Final = re.compile(
     "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 
-# Of Cyrillic and of Greek, capitals and small ones; below each the Latin letter that it cannot be told from.
+# Cyrillic, Greek, Armenian and Latin letters, capitals and small ones; below each that of ASCII that it looks like.
 _LATIN: Final = str.maketrans(
-    "\u0410\u0412\u0421\u0415\u041d\u0406\u0408\u041a\u041c\u041e\u0420\u0405\u0422\u0423\u0425\u04c0"
-    "\u0430\u0441\u0501\u0435\u04bb\u0456\u0458\u043a\u04cf\u043e\u0440\u051b\u0455\u0443\u0475\u051d\u0445\u04af"
-    "\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7"
-    "\u03b1\u03b9\u03ba\u03bd\u03bf\u03c1\u03c5\u0131",
-    "ABCEHIJKMOPSTYXIacdehijklopqsyvwxyABEZHIKMNOPTYXaikvopui",
+    "\u0410\u0412\u0421\u0415\u050c\u041d\u0406\u04c0\u0408\u041a\u041c\u041e\u0420\u0405\u0422\u0474\u051c"
+    "\u0425\u0423\u04ae\u042c"
+    "\u0430\u0441\u0501\u0435\u04bd\u04bb\u0456\ua647\u0458\u043a\u04cf\u043e\u0440\u051b\u0433\u0455\u0475"
+    "\u0461\u051d\u0445\u0443\u04af"
+    "\u0391\u0392\u0395\u03dc\u0397\u0399\u037f\u039a\u039c\u03fa\u039d\u039f\u03a1\u03a4\u03a7\u03a5\u0396"
+    "\u03b1\u03b9\u03f3\u03ba\u03bf\u03c1\u1d26\u03c5\u03bd\u03b3"
+    "\u0555\u054f\u054d"
+    "\u0584\u0581\u0570\u0578\u0585\u0563\u057d\u0561"
+    "\ua7b4\u01a6\ua7b3\u0184\u0196"
+    "\u0251\u1d04\uab32\uab35\u018d\u0261\u0131\u0269\u026a\u01c0\u1d0f\u1d11\uab3d\uab48\u01bd\ua731\u1d1c"
+    "\ua79f\u1d20\u026f\u1d21\u0263\u028f\u1d22",
+    "ABCEGHIIJKMOPSTVW"
+    "XYYb"
+    "acdeehiijklopqrsv"
+    "wwxyy"
+    "ABEFHIJKMMNOPTXYZ"
+    "aijkopruvy"
+    "OSU"
+    "fghnoquw"
+    "BRXbl"
+    "acefggiiilooorssu"
+    "uvwwyyz",
 )
 
 
@@ -79,10 +97,17 @@ def plain(text: str) -> str:
     return text if text.isascii() else unicodedata.normalize("NFKC", _UNSEEN.sub("", text))
 
 
+def latin(text: str) -> str:
+    """With the Latin letters that letters of other scripts look like; all else stays."""
+    if text.isascii():
+        return text
+    apart = unicodedata.normalize("NFD", text).translate(_LATIN)
+    return unicodedata.normalize("NFC", apart)
+
+
 def shapes(name: str) -> frozenset[str]:
     """Two names that share one can be taken for each other."""
-    apart = unicodedata.normalize("NFKD", plain(name))
-    return frozenset({_folded(name), _folded(unicodedata.normalize("NFKC", apart.translate(_LATIN)))})
+    return frozenset({_folded(name), _folded(latin(plain(name)))})
 
 
 def _folded(text: str) -> str:

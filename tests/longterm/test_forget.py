@@ -80,6 +80,29 @@ def test_an_older_message_does_not_teach_it_again(alice, said):
     assert live(alice) == []
 
 
+LOOKALIKES = [
+    "I live in \u0420\u043ert\u043e",
+    "I l\u0456ve in P\u03bfrt\u0585",
+    "I'm living in \uff30\u1d0frto now",
+]
+
+
+@pytest.mark.parametrize("said", LOOKALIKES)
+def test_nor_does_one_in_letters_that_look_like_its_own(alice, said):
+    forget(alice, remember(alice, "I live in Porto").memory)
+
+    with pytest.raises(ForgottenError):
+        remember_from(alice, message(alice, said), said, said_at=NOW - DAY)
+
+
+@pytest.mark.parametrize("said", LOOKALIKES)
+def test_nor_does_it_in_latin_letters_where_others_were_forgotten(alice, said):
+    forget(alice, remember(alice, said).memory)
+
+    with pytest.raises(ForgottenError):
+        remember_from(alice, message(alice, "I live in Porto"), "I live in Porto", said_at=NOW - DAY)
+
+
 def test_nor_does_an_older_wording_that_was_edited_away(alice):
     source = message(alice, "I live in Porto")
     memory = remember_from(alice, source, "I live in Porto", said_at=NOW - DAY).memory

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryapp.policies.lookalikes import Sought, shapes
+from memoryapp.policies.lookalikes import Sought, latin, shapes
 
 MARK = "#"
 UNSEEN = "\u00ad\u200b\u200d\u2060\ufeff\ufe0f\U000e0041"
@@ -113,3 +113,28 @@ def test_names_that_cannot_be_told_apart_share_a_shape(one, other):
 )
 def test_names_that_differ_to_the_eye_share_none(one, other):
     assert not shapes(one) & shapes(other)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("I l\u043eve \u0441offee", "I love coffee"),  # in Cyrillic
+        ("I l\u03bf\u03bde coffee", "I love coffee"),  # in Greek
+        ("I l\u0585ve c\u0585\u0584\u0584ee", "I love coffee"),  # in Armenian
+        ("I love c\u1d0fffee, \u0261r\u0251nd", "I love coffee, grand"),  # in phonetic Latin
+        ("Caf\u0435\u0301", "Caf\u00e9"),
+        ("10\u2075 caf\u00e9s \u91d1", "10\u2075 caf\u00e9s \u91d1"),
+    ],
+)
+def test_letters_become_the_latin_ones_that_they_look_like_and_all_else_stays(text, found):
+    assert latin(text) == found
+
+
+@given(st.text(st.characters(codec="ascii")))
+def test_what_is_ascii_stays(text):
+    assert latin(text) == text
+
+
+@given(st.text(st.characters(codec="utf-8")))
+def test_it_does_nothing_twice(text):
+    assert latin(latin(text)) == latin(text)
