@@ -269,6 +269,8 @@ class Conf(BaseSettings):
     provider_retention_days: int | None = Field(None, ge=0, le=3650)
     # Where erasures are written down, for a restore to repeat them; ``manage.py up`` names one in its data directory.
     erasures_file: str = ""
+    # A directory of logs, ``*.log``, that a purge ends and later deletes; ``manage.py up`` names that of its data.
+    logs_dir: str = ""
 
     # Tools. Off: a page that the model opens is a way out for what it knows and a way in for what strangers wrote.
     fetch_page: bool = False

@@ -1,8 +1,8 @@
 """The directory that holds an installation's state, and the lock that gives it one owner at a time.
 
-``pg18/`` and ``valkey/`` belong to the servers, ``run/`` holds their sockets, ``logs/`` their messages (never
-content), ``bin/`` copies of the programs where needed, ``secret_key`` Django's key, ``erasures.jsonl`` what was
-forgotten (ids and digests), ``backups/`` what ``manage.py backup`` makes, ``up.json`` who serves it now.
+``pg18/`` and ``valkey/`` belong to the servers, ``run/`` holds their sockets, ``logs/`` their messages and those
+of our programs (never content), ``bin/`` copies of theirs where needed, ``secret_key`` Django's key, ``erasures.jsonl``
+what was forgotten (ids and digests), ``backups/`` what ``manage.py backup`` makes, ``up.json`` who serves it now.
 """
 
 import fcntl
@@ -119,6 +119,10 @@ class DataDirectory:
                 unfinished.write(secrets.token_urlsafe(50))
             Path(unfinished.name).rename(path)
         return path.read_text()
+
+    @property
+    def logs(self) -> Path:
+        return self.private("logs")
 
     @property
     def erasures(self) -> Path:

@@ -24,6 +24,7 @@ def join_running(arguments: Sequence[str]) -> None:
         ("DATABASE_URL", running.database_url),
         ("REDIS_URL", running.redis_url),
         ("SECRET_KEY", data.secret_key()),
+        ("STRATA_LOGS_DIR", os.fspath(data.logs)),
     ):
         if value and not os.environ.get(name) and not os.environ.get(f"STRATA_{name}"):
             os.environ[name] = value

@@ -11,7 +11,7 @@ from memoryapp.embedded import binaries, processes
 from memoryapp.embedded.accounts import Account
 from memoryapp.embedded.data_directory import DataDirectory
 from memoryapp.embedded.errors import EmbeddedError
-from memoryapp.embedded.logs import ServerLog
+from memoryapp.embedded.logs import Log
 
 _ENVIRONMENT = {
     "PATH": "/usr/bin:/bin",
@@ -61,7 +61,7 @@ class Postgres:
         self._account = account
         self._is_durable = is_durable
         self._cluster = data.path / "pg18"  # by major version: the next one needs a dump and restore
-        self._log = ServerLog(data, "postgres")
+        self._log = Log(data.logs, "postgres")
         self._process: subprocess.Popen[bytes] | None = None
 
     @property

@@ -1,4 +1,5 @@
-"""Runs the application's programs side by side: their output on one terminal, restarted when they end."""
+"""Runs the application's programs side by side: their output on one terminal and in a log of each, restarted when they
+end."""
 
 import os
 import selectors
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import TextIO
 
 from memoryapp.embedded import processes
+from memoryapp.embedded.logs import Log
 
 # A second more than the web server gives open streams. What a worker still does then, the next start takes up.
 _GRACE_S = 6.0
@@ -43,11 +45,15 @@ class _Child:
 
 @dataclass(slots=True)
 class Supervisor:
-    """One thread: whoever waits for something calls ``step`` meanwhile. All times are monotonic."""
+    """One thread: whoever waits for something calls ``step`` meanwhile. All times are monotonic.
+
+    ``logs``: the directory in which each program has one.
+    """
 
     environment: Mapping[str, str]
     directory: Path
     terminal: TextIO
+    logs: Path
     is_coloured: bool
     _is_mute: bool = False
     _is_stopping: bool = False
@@ -152,6 +158,7 @@ class Supervisor:
             stdout.close()
 
     def _say(self, child: _Child, line: str) -> None:
+        Log(self.logs, child.program.name).write(line)
         prefix = f"{child.program.name:<13} │"
         if self.is_coloured:
             prefix = f"\033[{child.colour}m{prefix}\033[0m"

@@ -10,7 +10,7 @@ from memoryapp.embedded import binaries, processes
 from memoryapp.embedded.accounts import Account
 from memoryapp.embedded.data_directory import DataDirectory
 from memoryapp.embedded.errors import EmbeddedError
-from memoryapp.embedded.logs import ServerLog
+from memoryapp.embedded.logs import Log
 
 _ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
 _START_TIMEOUT_S = 60.0
@@ -26,7 +26,7 @@ class Valkey:
         self._data = data
         self._account = account
         self._is_durable = is_durable
-        self._log = ServerLog(data, "valkey")
+        self._log = Log(data.logs, "valkey")
         self._process: subprocess.Popen[bytes] | None = None
 
     @property

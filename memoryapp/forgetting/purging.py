@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any, Final
 
 from django.apps import apps
@@ -24,6 +25,7 @@ from psycopg import errors
 from redis.exceptions import RedisError, ResponseError
 
 from memoryapp.conf import get_conf
+from memoryapp.embedded import logs
 from memoryapp.errors import MemoryAppError
 from memoryapp.forgetting.models import Purge
 from memoryapp.receipts.models import Receipt
@@ -376,11 +378,24 @@ def _redis_is_done(*, has_log: bool) -> bool:
     return not any(int(found.get(name, 0)) for name in names)
 
 
+def _end_logs(log: _Log, entry: dict[str, Any]) -> None:
+    """They hold ids alone, and those not for longer than is promised: each is begun anew, and what was ended before the
+    last promise fell due is deleted."""
+    conf = get_conf()
+    if not conf.logs_dir:
+        entry["detail"] = "kept elsewhere"
+        return
+    logs.end_all(Path(conf.logs_dir))
+    ended_before = log.purge.started_at - timedelta(hours=conf.purge_hours)
+    entry["detail"] = f"{logs.drop_ended(Path(conf.logs_dir), before=ended_before)} old files deleted"
+
+
 _STEPS: Final[Sequence[tuple[str, Callable[[_Log, dict[str, Any]], None]]]] = (
     ("sessions", _end_sessions),
     ("tables", _rewrite_tables),
     ("log", _end_log_segments),
     ("redis", _rewrite_redis),
+    ("logs", _end_logs),
 )
 
 

@@ -60,7 +60,7 @@ class Place(StrEnum):
     ROWS = "rows"
     DERIVED = "derived"  # summaries, lessons, what else was made of it
     STORES = "stores"  # queues and caches
-    FILES = "files"  # of the database, its log, the queues
+    FILES = "files"  # of the database, its log, the queues; what the programs said of themselves
     BACKUPS = "backups"
     EXPORTS = "exports"  # copies that the person took
     PROVIDER = "provider"  # of the model

@@ -29,6 +29,7 @@ def supervisor(terminal, tmp_path):
         environment={"PATH": os.environ["PATH"], "GREETING": "hello"},
         directory=tmp_path,
         terminal=terminal,
+        logs=tmp_path,
         is_coloured=False,
     )
     yield made
@@ -57,6 +58,22 @@ def test_every_line_says_which_program_wrote_it(supervisor, terminal):
     run_until(supervisor, terminal, r"beat +│ to stderr\n")
     run_until(supervisor, terminal, r"beat +│ no newline\n")
     assert "\033" not in terminal.getvalue()
+
+
+def test_what_a_program_wrote_is_in_a_log_of_its_own_with_its_time(supervisor, terminal, tmp_path):
+    supervisor.start(python("web", "print('hello')"))
+    run_until(supervisor, terminal, r"web +│ hello\n")
+
+    written = (tmp_path / "web.log").read_text()
+
+    assert re.match(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ hello\n", written)
+
+
+def test_a_log_that_cannot_be_written_hinders_nobody(supervisor, terminal, tmp_path):
+    (tmp_path / "web.log").mkdir()
+    supervisor.start(python("web", "print('hello')"))
+
+    run_until(supervisor, terminal, r"web +│ hello\n")
 
 
 def test_names_are_coloured_when_wanted(supervisor, terminal):
@@ -136,7 +153,9 @@ class ClosedTerminal(io.StringIO):
 
 
 def test_a_terminal_that_went_away_is_told_once_and_does_not_hinder_stopping(tmp_path: Path):
-    supervisor = Supervisor(environment={}, directory=tmp_path, terminal=ClosedTerminal(), is_coloured=False)
+    supervisor = Supervisor(
+        environment={}, directory=tmp_path, terminal=ClosedTerminal(), logs=tmp_path, is_coloured=False
+    )
     supervisor.start(python("web", "print('hello')"))
 
     with pytest.raises(BrokenPipeError):

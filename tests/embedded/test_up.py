@@ -126,7 +126,7 @@ def test_a_killed_database_is_started_again(up):
 
 @pytest.mark.stack
 def test_another_command_joins_the_running_installation(up, monkeypatch):
-    for name in ("DATABASE_URL", "REDIS_URL", "SECRET_KEY"):
+    for name in ("DATABASE_URL", "REDIS_URL", "SECRET_KEY", "STRATA_LOGS_DIR"):
         monkeypatch.setenv(name, "")
 
     join_running(["manage.py", "sign_in_link", f"--data-dir={up.data_dir}"])

@@ -1,5 +1,6 @@
 """The purge, against the real servers of the run: what was deleted is in none of their files."""
 
+import os
 import threading
 from datetime import timedelta
 from io import StringIO
@@ -9,6 +10,7 @@ from django.core.management import call_command
 from django.db import connection, transaction
 from django.utils import timezone
 
+from memoryapp.embedded.logs import Log
 from memoryapp.forgetting import purging, stages
 from memoryapp.forgetting.models import Purge
 from memoryapp.longterm import operations as longterm
@@ -69,6 +71,31 @@ def test_what_was_deleted_from_redis_is_in_none_of_its_files(alice):
         assert files_holding(CANARY, directory="valkey") == []
     finally:
         client.config_set("appendonly", "no")
+
+
+@COMMITTED
+def test_logs_begin_anew_and_what_was_ended_before_the_promised_hours_is_deleted(alice, configure, tmp_path):
+    configure(STRATA_LOGS_DIR=str(tmp_path), STRATA_PURGE_HOURS="24")
+    Log(tmp_path, "web").write("of today")
+    for name, hours in (("web.log.1", 2), ("web.log.2", 25)):
+        (tmp_path / name).write_text(name)
+        os.utime(tmp_path / name, times=((timezone.now() - timedelta(hours=hours)).timestamp(),) * 2)
+
+    done = purging.purge()
+
+    held = {path.name: path.read_text() for path in tmp_path.iterdir()}
+    assert held.keys() == {"web.log", "web.log.1", "web.log.2"}
+    assert held["web.log"] == ""
+    assert held["web.log.1"].endswith("of today\n")
+    assert held["web.log.2"] == "web.log.1"
+    assert done.steps[-1]["detail"] == "1 old files deleted"
+
+
+@COMMITTED
+def test_where_logs_are_kept_elsewhere_a_purge_says_so(alice):
+    done = purging.purge()
+
+    assert (done.steps[-1]["name"], done.steps[-1]["detail"]) == ("logs", "kept elsewhere")
 
 
 @COMMITTED

@@ -37,6 +37,7 @@ PURGE_STEPS = {
     "tables": gettext_noop("Tables and indexes"),
     "log": gettext_noop("The database's own log of changes"),
     "redis": gettext_noop("The file of the queues"),
+    "logs": gettext_noop("What the programs said of themselves"),
 }
 SORTS = {
     "memories": gettext_noop("Memories"),

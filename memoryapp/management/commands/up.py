@@ -24,7 +24,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from memoryapp.conf import Conf, get_conf, unknown_variables
-from memoryapp.embedded import external, processes
+from memoryapp.embedded import external, logs, processes
 from memoryapp.embedded.errors import EmbeddedError
 from memoryapp.embedded.servers import Servers, default_data_directory
 from memoryapp.embedded.supervisor import Program, Supervisor
@@ -77,6 +77,7 @@ class Command(BaseCommand):
             environment=environment,
             directory=settings.BASE_DIR,
             terminal=sys.stdout,
+            logs=servers.data.logs,
             is_coloured=sys.stdout.isatty() and "NO_COLOR" not in os.environ,
         )
         cleanup.callback(supervisor.stop)
@@ -94,6 +95,7 @@ class Command(BaseCommand):
 
         while True:
             supervisor.step(timeout_s=_WATCH_S)
+            logs.end_large(servers.data.logs)
             for name in servers.revive():
                 self.stdout.write(f"{name} had ended and was started again.")
 
@@ -145,6 +147,7 @@ def _environment(servers: Servers, conf: Conf) -> dict[str, str]:
         "REDIS_URL": servers.redis_url or conf.redis_url,
         "SECRET_KEY": conf.secret_key.get_secret_value() or servers.data.secret_key(),
         "STRATA_ERASURES_FILE": conf.erasures_file or str(servers.data.erasures),
+        "STRATA_LOGS_DIR": conf.logs_dir or str(servers.data.logs),
         "PYTHONUNBUFFERED": "1",
     }
 
