@@ -10,7 +10,6 @@ from typing import Final
 from uuid import UUID
 
 from memoryapp.accounts.models import User
-from memoryapp.portability import tables
 from memoryapp.portability.models import ImportBatch, ImportItem
 from memoryapp.receipts import queries as receipts
 from memoryapp.receipts.models import Sort
@@ -53,31 +52,30 @@ class Known:
         """A conversation that came with an earlier import. ``said``: role and text of each message."""
         items = ImportItem.objects.filter(user=self.user, digest=digest).exclude(row_id=None)
         last = items.exclude(batch=self.batch_id).exclude(batch__status=ImportBatch.Status.UNDONE)
-        item = last.order_by("-id").first()
-        if item is None:
+        row_id = last.order_by("-id").values_list("row_id", flat=True).first()
+        if row_id is None:
             return None
-        conversation = self._conversation(item.row_id)
+        conversation = self._conversation(row_id)
         return self._compared(conversation, said) if conversation else Found(Match.GONE, None)
 
     def at(self, created_at: datetime, said: Sequence[tuple[str, str]]) -> Found | None:
         """A conversation that began in this very moment, which is what an archive knows it by."""
-        rows = tables.CONVERSATIONS.model._default_manager.filter(user=self.user, created_at=created_at)  # noqa: SLF001
+        rows = Conversation.objects.filter(user=self.user, created_at=created_at)
         conversation = rows.order_by("id").first()
-        if isinstance(conversation, Conversation):
+        if conversation:
             is_kept = conversation.deleted_at is None
             return self._compared(conversation.id, said) if is_kept else Found(Match.GONE, None)
         is_gone = any(abs(moment - created_at) <= SAME_MOMENT for moment in self._moments_of_deleted())
         return Found(Match.GONE, None) if is_gone else None
 
-    def _conversation(self, row_id: UUID | None) -> UUID | None:
+    def _conversation(self, row_id: UUID) -> UUID | None:
         """Of a conversation, or of a turn that was added to one; None when it is gone."""
-        of_turn = Turn._default_manager.filter(user=self.user, id=row_id).values_list("conversation_id")  # type: ignore[misc]  # noqa: SLF001
-        ids = [row_id, *(id_ for (id_,) in of_turn)]
-        rows = Conversation._default_manager.filter(user=self.user, id__in=ids, deleted_at=None)  # type: ignore[misc]  # noqa: SLF001
+        of_turn = Turn.objects.filter(user=self.user, id=row_id).values_list("conversation_id", flat=True)
+        rows = Conversation.objects.filter(user=self.user, id__in=[row_id, *of_turn], deleted_at=None)
         return rows.values_list("id", flat=True).first()
 
     def _compared(self, conversation_id: UUID, said: Sequence[tuple[str, str]]) -> Found:
-        rows = Message._default_manager.filter(  # noqa: SLF001
+        rows = Message.objects.filter(
             turn__conversation=conversation_id, turn__is_current=True, turn__deleted_at=None
         )
         here = list(rows.order_by("turn__seq", "id").values_list("role", "text", "change"))

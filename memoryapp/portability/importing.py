@@ -45,15 +45,16 @@ def work(batch_id: UUID) -> None:
     if batch is None:
         return
     try:
-        _work(batch)
+        if batch.attempt > operations.ATTEMPTS:
+            operations.fail(batch, code="import_failed", message=FAILED, now=timezone.now())
+        else:
+            _work(batch)
     except operations.LostError:
         logger.info("Import %s has another worker, or was undone", batch_id)
 
 
 def _work(batch: ImportBatch) -> None:
     try:
-        if batch.attempt > operations.ATTEMPTS:
-            raise _GivenUp  # noqa: TRY301
         with queries.file_of(batch) as file:
             if batch.status == ImportBatch.Status.READING:
                 _look(batch, file)
@@ -72,13 +73,6 @@ def _work(batch: ImportBatch) -> None:
         # Without the traceback's values: they are what the file holds.
         logger.error("Import %s failed: %s", batch.id, type(error).__name__)  # noqa: TRY400
         operations.fail(batch, code="import_failed", message=FAILED, now=timezone.now())
-
-
-class _GivenUp(MemoryAppError):
-    code = "import_failed"
-
-    def __init__(self) -> None:
-        super().__init__(FAILED)
 
 
 def _look(batch: ImportBatch, file: IO[bytes]) -> None:

@@ -44,7 +44,7 @@ def file_of(batch: ImportBatch) -> Iterator[IO[bytes]]:
     """The whole file, as it came, for as long as it is read; it has no name that anybody could find it by."""
     with tempfile.TemporaryFile() as whole:
         parts = ImportFile.objects.filter(user_id=batch.user_id, batch=batch).order_by("number")
-        for part in parts.values_list("data", flat=True).iterator(4):
+        for part in parts.values_list("data", flat=True).iterator(1):  # each is a megabyte
             whole.write(part)
         whole.seek(0)
         yield whole

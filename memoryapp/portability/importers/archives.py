@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from io import SEEK_END
 from types import TracebackType
 from typing import IO, Final, Self
@@ -98,7 +99,7 @@ class Upload:
                 continue
             self._check(member)
             if name.lower().endswith(".json"):
-                yield Document(name, member.file_size, lambda member=member: _Member(archive, member))  # type: ignore[misc]
+                yield Document(name, member.file_size, partial(_Member, archive, member))
             else:
                 yield from self._in_archive(self._unpacked(archive, member), deep=deep + 1)
 
@@ -119,7 +120,7 @@ class Upload:
 
     def _unpacked(self, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> IO[bytes]:
         """ZIP is read from its end, and a packed stream cannot jump there."""
-        unpacked = self._open.enter_context(tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES))  # noqa: SIM115
+        unpacked = self._open.enter_context(tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES))  # noqa: SIM115  # it is entered
         packed = _Member(archive, member)
         while chunk := packed.read(CHUNK_BYTES):
             unpacked.write(chunk)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
 
-import ijson  # type: ignore[import-untyped]
+import ijson
 
 from memoryapp.portability.importers.clean_bytes import CHUNK_BYTES, CleanBytes
 from memoryapp.portability.importers.errors import UnreadableFileError
@@ -69,15 +69,15 @@ def _in_object(events: Events, unread: Collection[str], entry_bytes: int) -> Ite
     for event, key in events:
         if event == "end_map":
             break
-        event, scalar = next(events)  # noqa: PLW2901
-        if event == "start_array" and key in LIST_KEYS:
+        opening, scalar = next(events)
+        if opening == "start_array" and key in LIST_KEYS:
             has_list = True
             yield from _elements(events, unread, entry_bytes)
         elif key in unread:
-            _pass_over(event, events)
+            _pass_over(opening, events)
         else:
             budget.left -= _VALUE_BYTES + len(key)
-            whole[key] = _built(event, scalar, events, unread, budget)
+            whole[key] = _built(opening, scalar, events, unread, budget)
             if budget.left < 0:
                 is_too_large = True
                 whole.clear()

@@ -19,7 +19,7 @@ class Reader(ABC):
         self.ledger = ledger
 
     @staticmethod
-    def is_document(name: str) -> bool:  # noqa: ARG004
+    def is_document(name: str) -> bool:  # noqa: ARG004  # for those that override it
         """Whether the product puts conversations or memories under this name, in its own archives."""
         return True
 
