@@ -113,9 +113,10 @@ class TurnOut(Schema):
 
 
 class ChangedOut(Schema):
-    """``message_ids``: of all that read differently now."""
+    """``message_ids``: of all that read differently now. ``repeated_in``: replies that still say the former words."""
 
     message_ids: list[UUID]
+    repeated_in: list[UUID]
     turn: TurnOut
 
 
@@ -280,7 +281,12 @@ def change_message(request: HttpRequest, message_id: UUID, body: MessageIn) -> d
             user_id, message_id, words=body.redact or None, everywhere=body.everywhere
         )
     turn = queries.get_turn(user_id, changed.turn_id)
-    return {"message_ids": sorted(changed.message_ids), "turn": _shown(turn)}
+    repeated = {reply_id for replies in changed.repeated.values() for reply_id in replies}
+    return {
+        "message_ids": sorted(changed.message_ids),
+        "repeated_in": sorted(repeated),
+        "turn": _shown(turn),
+    }
 
 
 @router.post("/{uuid:turn_id}/fork", response={201: ConversationOut, 409: rest.Problem, **rest.PROBLEMS})

@@ -8,7 +8,7 @@ is forgotten, without the words in its quote.
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 from uuid import UUID
@@ -26,6 +26,7 @@ from memoryapp.activity.models import Tier, Verb
 from memoryapp.errors import InvalidInputError
 from memoryapp.llm.tokens import estimate_text
 from memoryapp.nudges import EXTRACT_CONVERSATION, REBUILD_SUMMARY, nudge
+from memoryapp.policies import repeats
 from memoryapp.policies.lookalikes import Sought
 from memoryapp.receipts import operations as receipts
 from memoryapp.receipts.models import Scope, Sort
@@ -68,7 +69,8 @@ class Gone:
 class Changed:
     """What became of a request: the messages that read differently now, the one asked for among them.
 
-    ``chats``: in how many they stand, with those that copied them.
+    ``chats``: in how many they stand, with those that copied them. ``repeated``: words that a correction took away, as
+    replies of these chats still say them, and which do.
     """
 
     conversation_id: UUID
@@ -76,6 +78,7 @@ class Changed:
     message_id: UUID
     message_ids: frozenset[UUID]
     chats: int
+    repeated: Mapping[str, Sequence[UUID]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +115,7 @@ def correct_message(user_id: UUID, message_id: UUID, *, text: str) -> Changed:
         here.filter(id__in=changed.message_ids).update(extracted_at=None)
         activity.note(user_id, Verb.EDITED, tier=Tier.TRANSCRIPT, subject_id=message.turn_id, rows=len(rows))
         nudge(EXTRACT_CONVERSATION, message.turn.conversation_id)
-    return changed
+        return replace(changed, repeated=_repeated(rows, before=before, after=text))
 
 
 def redact_message(
@@ -282,6 +285,17 @@ def _forget_words(holds: Holds, rows: Sequence[Message], rewrite: Rewrite) -> No
         _drop_lines(conversation, holds, theirs)
         _make_summaries_stale(conversation, holds, theirs)
         _retitle(conversation, holds, theirs, rewrite, given=given)
+
+
+def _repeated(rows: Sequence[Message], *, before: str, after: str) -> dict[str, list[UUID]]:
+    """As ``Changed.repeated``; in whatever case, for so they are redacted."""
+    chats = {row.turn.conversation_id for row in rows}
+    written: dict[str, str] = {}
+    found: dict[str, list[UUID]] = {}
+    for reply_id, said in queries.replies(rows[0].user_id, conversation_ids=chats, turn_ids=()).items():
+        for words in repeats.left(said, before=before, after=after):
+            found.setdefault(written.setdefault(words.casefold(), words), []).append(reply_id)
+    return found
 
 
 def _by_conversation(rows: Sequence[Message]) -> dict[UUID, list[Message]]:

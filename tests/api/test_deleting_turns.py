@@ -40,6 +40,7 @@ def test_a_message_is_corrected_by_its_id(api, turns):
     changed = send(api, "PATCH", f"/messages/{turn['user_message_id']}", {"text": "Porto"})
 
     assert changed.json()["message_ids"] == [turn["user_message_id"]]
+    assert changed.json()["repeated_in"] == [str(turns[1].messages.get(role="assistant").id)]
     assert changed.json()["turn"]["user_text"] == "Porto"
 
 

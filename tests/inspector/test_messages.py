@@ -121,6 +121,31 @@ def test_a_correction_is_made(browser, asked):
     assert Message.objects.get(id=asked.id).text == "I live in Porto."
 
 
+def test_a_correction_says_which_replies_repeat_the_words_and_redacts_them_there(browser, asked):
+    page = browser.post(to("message_correct", asked.id), {"text": "I live in Porto."})
+    ((words, replies),) = page.context["repeated"]
+    form = {"words": words, "everywhere": "1"}
+
+    foreseen = browser.post(to("message_redact", replies[0]), form)
+    browser.post(to("message_redact", replies[0]), {**form, **SURE})
+
+    assert words == "zanzibar"
+    assert "Replies still say what you corrected" in words_of(page)
+    assert "Corrected. The words before are kept nowhere in it." in words_of(page)
+    assert f'action="{to("message_redact", replies[0])}"' in " ".join(page.content.decode().split())
+    assert "Redact “zanzibar”?" in words_of(foreseen)
+    assert not Message.objects.filter(text__contains="zanzibar").exists()
+
+
+def test_a_correction_that_no_reply_repeats_leads_back_to_the_message(browser, turns):
+    said = queries.user_message(turns[1])
+    Message.objects.filter(turn=turns[1], role=Message.Role.ASSISTANT).update(text="Noted.")
+
+    response = browser.post(to("message_correct", said.id), {"text": "figs"})
+
+    assert (response.status_code, response.url) == (302, to("message", said.id))
+
+
 def test_a_refused_correction_keeps_what_was_written(browser, asked, alice):
     post(alice, "figs", asked.turn.conversation)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memoryapp.policies.repeats import repeats
+from memoryapp.policies.repeats import left, repeats
 
 SAID = "I keep a heron called Wotan"
 
@@ -37,3 +37,16 @@ def test_a_statement_of_small_words_alone_is_repeated_nowhere():
 
 def test_sentences_of_a_language_without_spaces_are_parted():
     assert repeats("你好。你不吃牛肉。再见。", ["我不吃牛肉"]) == ["你不吃牛肉。"]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Porto Alegre is lovely. In Porto, too!", ["Porto Alegre", "Porto"]),
+        ("PORTO? Porto. porto!", ["PORTO"]),
+        ("Living in Lisbon, I see.", []),
+        ("", []),
+    ],
+)
+def test_words_that_a_correction_took_away_are_found_as_they_stand_there(text, found):
+    assert left(text, before="I live in Porto Alegre.", after="I live in Lisbon.") == found

@@ -409,3 +409,15 @@ def test_a_title_made_of_the_first_message_that_is_left_loses_its_words_too(alic
 
     of_both = [queries.get_conversation(alice.id, id_).title for id_ in (first.conversation_id, copy.id)]
     assert of_both == [title, f"{title} (copy)"]
+
+
+def test_a_correction_names_the_replies_that_still_say_what_it_took_away(alice):
+    conversation = start(alice)
+    turn = finished_turn(alice, conversation.id, text="My heron is Wotan.", reply="Wotan! A fine name.")
+    later = finished_turn(alice, conversation.id, text="And his food?", reply="Fish, for your heron.")
+    again = finished_turn(alice, conversation.id, text="Who is he?", reply="He is wotan.")
+
+    changed = redaction.correct_message(alice.id, message_of(turn).id, text="My heron is Odin.")
+
+    replies = [Message.objects.get(turn=each, role="assistant").id for each in (turn, later, again)]
+    assert changed.repeated == {"Wotan": [replies[0], replies[2]]}

@@ -1,6 +1,6 @@
 """One message of the transcript: to read whole, to correct, to redact; and turns to delete."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 from uuid import UUID
 
@@ -53,7 +53,11 @@ def correct(request: HttpRequest, message_id: UUID) -> HttpResponse:
         "Corrected in {n} chats that hold it. The words before are kept nowhere in it.",
         max(changed.chats, 1),
     )
-    return _done(request, changed, said.format(n=count_text(changed.chats)), before=before)
+    done = _done(request, changed, said.format(n=count_text(changed.chats)), before=before)
+    if not changed.repeated:
+        return done
+    # At once: no page that comes later knows the words, for they are kept nowhere.
+    return _page(request, queries.get_message(user_id, message_id), repeated=changed.repeated)
 
 
 @login_required
@@ -136,6 +140,7 @@ def _page(
     correct_problem: str = "",
     redact_problem: str = "",
     would_go: Sequence[str] = (),
+    repeated: Mapping[str, Sequence[UUID]] | None = None,
     status: int = 200,
 ) -> HttpResponse:
     learned = _memories_of(found.user_id, [found.id])
@@ -155,6 +160,7 @@ def _page(
         "correct_problem": correct_problem,
         "redact_problem": redact_problem,
         "would_go": would_go,
+        "repeated": (repeated or {}).items(),
         "is_whole": "all" in request.POST,
         "is_everywhere": "everywhere" in request.POST,
         "mark": redaction.MARK,
