@@ -22,6 +22,7 @@ from memoryapp.inspector.amounts import count_text
 from memoryapp.longterm import forgettings, lifetimes, undoable
 from memoryapp.longterm.models import Forgetting, LifetimeChange, Memory
 from memoryapp.longterm.undoable import Mark
+from memoryapp.receipts.queries import of_acts
 
 _SESSION_KEY: Final = "undo_offers"
 KEPT: Final = 3  # of actions of which no page has told yet, the newest
@@ -46,6 +47,7 @@ class Offer:
     ids: Sequence[str] = ()
     more: str = ""
     is_nothing: bool = False
+    receipt_url: str = ""
 
     @property
     def until_at(self) -> datetime | None:
@@ -105,10 +107,15 @@ def of_forgetting(forgetting: Forgetting, *, text: str, more: str = "") -> Offer
     if forgetting.finished_at is not None:
         return Offer(text, more=more)
     more = f"{more} {_gone_for_good(forgetting.records_count)}".strip()
-    return _of_open(forgetting, undoable.ids_of([forgetting])[forgetting.id], text=text, more=more)
+    ids, receipts = undoable.ids_of([forgetting]), of_acts(forgetting.user_id, [forgetting.id])
+    return _of_open(
+        forgetting, ids[forgetting.id], receipt_id=receipts.get(forgetting.id), text=text, more=more
+    )
 
 
-def _of_open(forgetting: Forgetting, ids: Collection[UUID], *, text: str, more: str = "") -> Offer:
+def _of_open(
+    forgetting: Forgetting, ids: Collection[UUID], *, receipt_id: UUID | None, text: str, more: str = ""
+) -> Offer:
     return Offer(
         text,
         url=reverse("inspector:forgetting_undo", args=[forgetting.id]),
@@ -116,6 +123,7 @@ def _of_open(forgetting: Forgetting, ids: Collection[UUID], *, text: str, more: 
         finish_url=reverse("inspector:forgetting_finish", args=[forgetting.id]),
         ids=_kept(ids),
         more=more,
+        receipt_url=reverse("inspector:receipt", args=[receipt_id]) if receipt_id else "",
     )
 
 
@@ -197,8 +205,11 @@ def _told(
 def open_offers(user_id: UUID, *, is_own: bool, now: datetime) -> list[Told]:
     """All that can still be taken back of forgettings and lifetimes, newest first. ``is_own``: its person reads it."""
     acts = list(forgettings.open_forgettings(user_id)[:LISTED])
-    ids = undoable.ids_of(acts)
-    found = [(act.created_at, _of_open(act, ids[act.id], text=_forgot(act))) for act in acts]
+    ids, receipts = undoable.ids_of(acts), of_acts(user_id, [act.id for act in acts])
+    found = [
+        (act.created_at, _of_open(act, ids[act.id], receipt_id=receipts.get(act.id), text=_forgot(act)))
+        for act in acts
+    ]
     changes = lifetimes.open_changes(user_id, now=now)[:LISTED]
     found += [(made.made_at, _of_change(made, text=_changed(made))) for made in changes]
     found.sort(key=lambda each: each[0], reverse=True)

@@ -14,6 +14,8 @@ from memoryapp.inspector.facts import (
     health_views,
     waiting_views,
 )
+from memoryapp.inspector.forgetting import forget_views, receipt_views
+from memoryapp.inspector.own_data import data_views
 from memoryapp.inspector.runs import experience_views, run_list_views, run_views
 
 app_name = "inspector"
@@ -92,4 +94,15 @@ urlpatterns = [
     path("runs/<uuid:run_id>/pad", run_views.edit_pad, name="run_edit_pad"),
     path("runs/<uuid:run_id>/keep", run_views.keep, name="run_keep"),
     path("runs/<uuid:run_id>/delete", run_views.delete, name="run_delete"),
+    path("forget/", forget_views.forget, name="forget"),
+    path("receipts/", receipt_views.receipts, name="receipts"),
+    path("receipts/<uuid:receipt_id>/", receipt_views.receipt, name="receipt"),
+    path("receipts/<uuid:receipt_id>/undo", receipt_views.undo, name="receipt_undo"),
+    path("receipts/<uuid:receipt_id>/finish", receipt_views.finish, name="receipt_finish"),
+    path("data/", data_views.data, name="data"),
+    path("data/export", data_views.export, name="export"),
+    path("data/import", data_views.bring, name="bring"),
+    path("data/imports/<uuid:import_id>/", data_views.imported, name="import"),
+    path("data/imports/<uuid:import_id>/apply", data_views.apply, name="import_apply"),
+    path("data/imports/<uuid:import_id>/undo", data_views.undo, name="import_undo"),
 ]

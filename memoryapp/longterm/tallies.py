@@ -188,6 +188,14 @@ def waiting_sources(user_id: UUID) -> list[WaitingSource]:
     )
 
 
+def by_source(user_id: UUID) -> list[tuple[str, str, int]]:
+    """Channel, the program's name where one wrote, and how many facts are there from it; the most first."""
+    rows = (
+        Memory.objects.for_user(user_id).order_by().values_list("channel", "program").annotate(n=Count("id"))
+    )
+    return sorted(rows, key=lambda row: (-row[2], row[0], row[1]))
+
+
 def waiting(user_id: UUID, *, source: WaitingSource | None = None) -> MemoryQuerySet:
     """What waits for its person's word, of one source or of all."""
     rows = Memory.objects.for_user(user_id).unfaded().filter(status__in=WAITING).select_related("kind")

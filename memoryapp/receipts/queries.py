@@ -1,12 +1,13 @@
 """Reads of receipts."""
 
+from collections.abc import Collection
 from uuid import UUID
 
 from django.db.models import QuerySet
 from django.utils.translation import gettext
 
 from memoryapp.errors import NotFoundError
-from memoryapp.receipts.models import Receipt
+from memoryapp.receipts.models import Receipt, Scope
 
 ORDER = ("-forgotten_at", "-id")
 
@@ -22,3 +23,15 @@ def get_receipt(user_id: UUID, receipt_id: UUID) -> Receipt:
     if found is None:
         raise NotFoundError(gettext("There is no such receipt."))
     return found
+
+
+def receipt_of(user_id: UUID, *, scope: Scope, subject_id: UUID) -> Receipt | None:
+    """The newest about this row."""
+    return receipts(user_id).filter(scope=scope, subject_id=subject_id).first()
+
+
+def of_acts(user_id: UUID, act_ids: Collection[UUID]) -> dict[UUID, UUID]:
+    """By the act that took something, its receipt."""
+    wanted = set(map(str, act_ids))
+    rows = receipts(user_id).filter(acts__has_any_keys=sorted(wanted)) if wanted else Receipt.objects.none()
+    return {UUID(act): row_id for row_id, acts in rows.values_list("id", "acts") for act in wanted & {*acts}}

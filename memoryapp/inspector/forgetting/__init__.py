@@ -1,0 +1,1 @@
+"""The pages on which a person forgets, and the receipts of that."""

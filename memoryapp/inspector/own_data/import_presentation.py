@@ -1,0 +1,105 @@
+"""What a file is called, and what became of what it holds, in words."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from django.utils.translation import gettext
+
+from memoryapp.inspector.amounts import count_text
+from memoryapp.portability.importers.items import Format
+from memoryapp.portability.models import ImportBatch, ImportItem
+
+# Names of products; the same in every language.
+NAMES: Final[Mapping[str, str]] = {
+    Format.CHATGPT: "ChatGPT",
+    Format.CLAUDE: "Claude",
+    Format.OPENWEBUI: "Open WebUI",
+    Format.LIBRECHAT: "LibreChat",
+    Format.MEM0: "mem0",
+    Format.STRATA: "Strata",
+}
+_SORTS: Final = tuple(ImportItem.Sort)
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeRow:
+    """``cells``: how many of each sort, in the order of ``SORTS``; ``samples``: beginnings of some."""
+
+    label: str
+    cells: Sequence[str]
+    samples: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class ImportRow:
+    """An import as its page and the list show it. ``percent``: of what is done now; None while that is not known."""
+
+    id: UUID
+    title: str
+    status: str
+    status_label: str
+    created_at: datetime
+    finished_at: datetime | None
+    undone_at: datetime | None
+    size_bytes: int
+    is_at_work: bool
+    is_restore: bool
+    position: int
+    percent: int | None
+    outcomes: Sequence[OutcomeRow]
+    brings: int
+    left_out: Sequence[tuple[str, int]]
+    problem: str
+
+
+def format_text(name: str) -> str:
+    """ "ChatGPT"; before the file was looked at, that it is one."""
+    return NAMES.get(name) or gettext("a file")
+
+
+def import_row(batch: ImportBatch) -> ImportRow:
+    return ImportRow(
+        id=batch.id,
+        title=gettext("Import from {source}").format(source=format_text(batch.format)),
+        status=batch.status,
+        status_label=str(batch.get_status_display()),
+        created_at=batch.created_at,
+        finished_at=batch.finished_at,
+        undone_at=batch.undone_at,
+        size_bytes=batch.size_bytes,
+        is_at_work=batch.status in ImportBatch.AT_WORK,
+        is_restore=batch.is_restore,
+        position=batch.position,
+        percent=min(100, batch.position * 100 // batch.total) if batch.total else None,
+        outcomes=_outcomes(batch),
+        brings=sum(
+            sum(batch.counts.get(outcome, {}).values())
+            for outcome in (
+                ImportItem.Outcome.NEW,
+                ImportItem.Outcome.CHANGED,
+                ImportItem.Outcome.CONFLICTING,
+            )
+        ),
+        left_out=[(reason.replace("_", " "), n) for reason, n in sorted(batch.skipped.items())],
+        problem=gettext(batch.error_message) if batch.error_message else "",
+    )
+
+
+def sort_labels() -> list[str]:
+    return [str(sort.label) for sort in _SORTS]
+
+
+def _outcomes(batch: ImportBatch) -> list[OutcomeRow]:
+    """Those that there are, in the order in which they matter."""
+    return [
+        OutcomeRow(
+            label=str(outcome.label),
+            cells=[count_text(counts.get(sort, 0)) for sort in _SORTS],
+            samples=[sample["text"] for sample in batch.samples.get(outcome, ())],
+        )
+        for outcome in ImportItem.Outcome
+        if (counts := batch.counts.get(outcome))
+    ]
