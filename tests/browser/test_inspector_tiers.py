@@ -183,6 +183,23 @@ def test_redacted_words_are_gone_from_the_page_the_chat_and_the_search(
     expect(page.get_by_text("No conversation matches")).to_be_visible()
 
 
+def test_words_that_were_corrected_are_redacted_in_the_reply_that_repeats_them(
+    page: Page, installation: Installation, program: Program, mark: str
+):
+    installation.provider.script(reply(f"Heron{mark}! What a name."))
+    id_ = program.chat(f"Birds {mark}", f"He is called heron{mark}.")
+    conversation_page(page, id_)
+
+    in_menu(page, 1, "Redact or correct your message").click()
+    page.get_by_label("What it should say").fill("He is called Odin.")
+    page.get_by_role("button", name="Correct it").click()
+    left = page.get_by_role("region", name="Replies still say what you corrected")
+    left.get_by_role("button", name="Redact these words…").click()
+    page.get_by_role("button", name="Redact for good").click()
+
+    expect(page.locator(".said-whole")).to_have_text("[▇ redacted]! What a name.")
+
+
 def test_words_that_nobody_said_are_not_redacted_and_stay_to_be_mended(
     page: Page, program: Program, mark: str
 ):
