@@ -42,9 +42,9 @@ def is_untouched(user_id: UUID) -> bool:
 @contextmanager
 def file_of(batch: ImportBatch) -> Iterator[IO[bytes]]:
     """The whole file, as it came, for as long as it is read; it has no name that anybody could find it by."""
+    parts = ImportFile.objects.filter(user_id=batch.user_id, batch=batch)
     with tempfile.TemporaryFile() as whole:
-        parts = ImportFile.objects.filter(user_id=batch.user_id, batch=batch).order_by("number")
-        for part in parts.values_list("data", flat=True).iterator(1):  # each is a megabyte
-            whole.write(part)
+        for number in range(parts.count()):  # one at a time: an iterator may hold all of them
+            whole.write(parts.values_list("data", flat=True).get(number=number))
         whole.seek(0)
         yield whole
