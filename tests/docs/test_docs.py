@@ -15,6 +15,7 @@ PAGES = sorted([*PROJECT.glob("*.md"), *(PROJECT / "docs").rglob("*.md")])
 EVERYTHING = "\n".join(page.read_text() for page in PAGES)
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 OUR_PATH = re.compile(r"`((?:memoryapp|chat|tests|docs|static)/[\w./-]+)`")
+OUR_TEST = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
 FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 SETTING = re.compile(r"^\| `([A-Z_]+)` \| (.+?) \|", re.MULTILINE)
 
@@ -58,6 +59,17 @@ def test_links_lead_somewhere(page):
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_files_that_are_named_exist(page):
     assert [path for path in OUR_PATH.findall(page.read_text()) if not (PROJECT / path).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_tests_that_are_named_exist(page):
+    missing = [
+        test
+        for path, test in OUR_TEST.findall(page.read_text())
+        if not re.search(rf"^ *def {test}\(", (PROJECT / path).read_text(), re.MULTILINE)
+    ]
+
+    assert missing == []
 
 
 @pytest.mark.parametrize("package", packages())
