@@ -19,6 +19,7 @@ from memoryapp.inspector.amounts import count_text
 from memoryapp.longterm import experience_queries
 from memoryapp.longterm import queries as longterm
 from memoryapp.longterm.presentation import detail_text
+from memoryapp.receipts.queries import of_items
 from memoryapp.scratchpad import queries as scratchpad
 from memoryapp.transcript import queries as transcript
 
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 READERS: Final = 12  # rows of the strip; who read least is left out
 SHADES: Final = 4
 CELL, GAP = 10, 2  # of the strip, in its own units
+WRITTEN_WITHIN: Final = timedelta(minutes=1)  # an entry, after its receipt, of one transaction
+_GOES: Final = frozenset({Verb.FORGOT, Verb.DELETED, Verb.REDACTED})
 _DAYS: Final = re.compile(r"(\d+) days")  # for which a chat is kept
 
 
@@ -108,7 +111,8 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An entry. ``what``: of what, when it was several or none; ``subject``: when it was one."""
+    """An entry. ``what``: of what, when it was several or none; ``subject``: when it was one. ``receipt_url``: of the
+    forgetting that it tells of, when that was of one."""
 
     id: UUID
     at: datetime
@@ -119,6 +123,7 @@ class Row:
     what: str
     subject: Subject | None
     detail: str
+    receipt_url: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,10 +169,29 @@ def rows(user_id: UUID, entries: Sequence[Entry], *, is_own: bool) -> list[Row]:
     """In a constant number of queries, however many entries."""
     found = _found(user_id, entries)
     labels = {kind.slug: gettext(kind.label) for kind in longterm.kinds()}
-    return [_row(entry, found, labels, is_own=is_own) for entry in entries]
+    receipts = _receipts(user_id, entries)
+    return [_row(entry, found, labels, receipts, is_own=is_own) for entry in entries]
 
 
-def _row(entry: Entry, found: Mapping[UUID, Subject], labels: Mapping[str, str], *, is_own: bool) -> Row:
+def _receipts(user_id: UUID, entries: Sequence[Entry]) -> dict[UUID, str]:
+    """By what is gone, the address of its receipt."""
+    gone = {
+        entry.subject_id: entry.recorded_at for entry in entries if entry.verb in _GOES and entry.subject_id
+    }
+    if not gone:
+        return {}
+    found = of_items(user_id, gone.keys(), since=min(gone.values()) - WRITTEN_WITHIN)
+    return {id_: reverse("inspector:receipt", args=[receipt_id]) for id_, receipt_id in found.items()}
+
+
+def _row(
+    entry: Entry,
+    found: Mapping[UUID, Subject],
+    labels: Mapping[str, str],
+    receipts: Mapping[UUID, str],
+    *,
+    is_own: bool,
+) -> Row:
     thing = _thing(entry)
     subject = _subject(entry, thing, found) if thing else None
     return Row(
@@ -180,6 +204,7 @@ def _row(entry: Entry, found: Mapping[UUID, Subject], labels: Mapping[str, str],
         what=thing.several(entry.rows).format(n=count_text(entry.rows)) if thing and not subject else "",
         subject=subject,
         detail=_detail(entry, labels),
+        receipt_url=receipts.get(entry.subject_id, "") if entry.subject_id and entry.verb in _GOES else "",
     )
 
 

@@ -1,13 +1,14 @@
 """Reads of receipts."""
 
 from collections.abc import Collection
+from datetime import datetime
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils.translation import gettext
 
 from memoryapp.errors import NotFoundError
-from memoryapp.receipts.models import Receipt, Scope
+from memoryapp.receipts.models import Receipt, Scope, Sort
 
 ORDER = ("-forgotten_at", "-id")
 
@@ -35,3 +36,18 @@ def of_acts(user_id: UUID, act_ids: Collection[UUID]) -> dict[UUID, UUID]:
     wanted = set(map(str, act_ids))
     rows = receipts(user_id).filter(acts__has_any_keys=sorted(wanted)) if wanted else Receipt.objects.none()
     return {UUID(act): row_id for row_id, acts in rows.values_list("id", "acts") for act in wanted & {*acts}}
+
+
+def of_items(user_id: UUID, item_ids: Collection[UUID], *, since: datetime) -> dict[UUID, UUID]:
+    """By what went since then, the newest receipt of it. By the index of the list."""
+    wanted = {str(item_id) for item_id in item_ids}
+    holding = Q()
+    for sort in Sort:
+        holding |= Q(**{f"items__{sort}__has_any_keys": sorted(wanted)})
+    rows = receipts(user_id).filter(holding, forgotten_at__gte=since) if wanted else Receipt.objects.none()
+    return {
+        UUID(item_id): row_id
+        for row_id, items in rows.reverse().values_list("id", "items")
+        for ids in items.values()
+        for item_id in wanted.intersection(ids)
+    }

@@ -149,6 +149,16 @@ class TestLinked:
 
         assert page(Receipt.objects.get()) in shown
 
+    def test_activity_leads_to_it_from_the_entry_long_after(self, browser, alice):
+        memory = remember(alice, "I like figs").memory
+        forgettings.forget(alice.id, [memory.id], now=timezone.now(), is_final=True)
+        remember(alice, "I like plums")
+
+        entries = browser.get(reverse("inspector:activity")).context["entries"]
+
+        urls = {entry.did: entry.receipt_url for entry in entries}
+        assert urls == {"Forgot": page(Receipt.objects.get()), "Added": ""}
+
     def test_the_notice_after_forgetting_a_fact_leads_to_it(self, browser, alice):
         memory = remember(alice, "I like figs").memory
 

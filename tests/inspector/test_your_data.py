@@ -110,6 +110,14 @@ class TestBringing:
         assert part.lstrip().startswith('<div id="import"')
         assert "hx-get" not in part
 
+    def test_what_is_left_out_is_said_in_words(self, browser, alice):
+        batch = brought(alice, mem0("My password is hunter2-Xq9!", "Likes figs"), is_preview=True)
+
+        shown = words_of(browser.get(page(batch)))
+
+        assert "What is left out, and why" in shown
+        assert "Passwords, keys and the like, which are never remembered: 1" in shown
+
     def test_nothing_new_offers_nothing_to_bring_in(self, browser, alice):
         remember(alice, "Likes tea")
         batch = brought(alice, mem0("Likes tea"), is_preview=True)

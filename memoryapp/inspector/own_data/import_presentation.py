@@ -3,14 +3,22 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_lazy
 
 from memoryapp.inspector.amounts import count_text
-from memoryapp.portability.importers.items import Format
+from memoryapp.longterm.operations import ForgottenError
+from memoryapp.longterm.reconciling import MemoryFullError, PendingFullError
+from memoryapp.longterm.refusals import KindRefusedError, SavingPausedError
+from memoryapp.policies.secrets import SecretRefusedError
+from memoryapp.portability.importers.items import Format, Reason
+from memoryapp.portability.merging import TOO_LONG
 from memoryapp.portability.models import ImportBatch, ImportItem
+
+if TYPE_CHECKING:
+    from django.utils.functional import _StrPromise as StrPromise
 
 # Names of products; the same in every language.
 NAMES: Final[Mapping[str, str]] = {
@@ -20,6 +28,25 @@ NAMES: Final[Mapping[str, str]] = {
     Format.LIBRECHAT: "LibreChat",
     Format.MEM0: "mem0",
     Format.STRATA: "Strata",
+}
+# Why something was left out, or altered, by the name that the file's reader and our own refusals have for it.
+_REASONS: Final[Mapping[str, "StrPromise"]] = {
+    Reason.CORRUPTED: gettext_lazy("Entries that are damaged or of an unknown shape"),
+    Reason.EMPTY: gettext_lazy("Without any words"),
+    Reason.TOO_LARGE: gettext_lazy("Too large for one entry"),
+    Reason.SHORTENED: gettext_lazy("Very long texts, of which the beginning is kept"),
+    Reason.UNKNOWN_PART: gettext_lazy("Parts of messages that are not text"),
+    Reason.DAMAGED_CHARACTER: gettext_lazy("Characters that cannot be stored, replaced or left out"),
+    Reason.DOUBTFUL_DATE: gettext_lazy("Dates that cannot be true"),
+    Reason.EXPIRED: gettext_lazy("Facts whose end has come"),
+    Reason.OTHER_PERSON: gettext_lazy("Facts about somebody else"),
+    TOO_LONG: gettext_lazy("Facts too long to be remembered"),
+    SecretRefusedError.code: gettext_lazy("Passwords, keys and the like, which are never remembered"),
+    KindRefusedError.code: gettext_lazy("Of a kind that you want never to be remembered"),
+    SavingPausedError.code: gettext_lazy("While saving to memory is off"),
+    ForgottenError.code: gettext_lazy("What you had forgotten"),
+    MemoryFullError.code: gettext_lazy("Your memory is full"),
+    PendingFullError.code: gettext_lazy("Too much waits for your word"),
 }
 _SORTS: Final = tuple(ImportItem.Sort)
 
@@ -51,7 +78,7 @@ class ImportRow:
     percent: int | None
     outcomes: Sequence[OutcomeRow]
     brings: int
-    left_out: Sequence[tuple[str, int]]
+    left_out: Sequence[tuple[str, str]]
     problem: str
 
 
@@ -83,13 +110,17 @@ def import_row(batch: ImportBatch) -> ImportRow:
                 ImportItem.Outcome.CONFLICTING,
             )
         ),
-        left_out=[(reason.replace("_", " "), n) for reason, n in sorted(batch.skipped.items())],
+        left_out=[(_reason(name), count_text(n)) for name, n in sorted(batch.skipped.items())],
         problem=gettext(batch.error_message) if batch.error_message else "",
     )
 
 
 def sort_labels() -> list[str]:
     return [str(sort.label) for sort in _SORTS]
+
+
+def _reason(name: str) -> str:
+    return str(_REASONS[name]) if name in _REASONS else name.replace("_", " ")
 
 
 def _outcomes(batch: ImportBatch) -> list[OutcomeRow]:
