@@ -1,11 +1,12 @@
 """Nothing serious for people who do not see or point, on any page, in either theme: axe-core says so."""
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.resources import files
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import Installation, signed_in
 from tests.browser.visiting import pages
@@ -59,6 +60,23 @@ def test_no_page_has_a_serious_barrier(
     assert barriers == {}
 
 
+def test_nothing_that_forgetting_and_importing_lead_to_has_a_serious_barrier(
+    chromium: Browser, installation: Installation, theme: str
+):
+    with browsing(chromium, installation, theme, state=installation.storage_state) as page:
+        addresses = [
+            "/memory/forget/?scope=recent&id=day",
+            "/memory/forget/?scope=everything",
+            "/memory/forget/?scope=account",
+            forgotten(page),
+            "/memory/receipts/",
+            looked_at(page),
+        ]
+        barriers = {address: problems for address in addresses if (problems := violations(page, address))}
+
+    assert barriers == {}
+
+
 def test_no_way_in_has_a_serious_barrier(chromium: Browser, installation: Installation, theme: str):
     with browsing(chromium, installation, theme, state=None) as page:
         barriers = {address: problems for address in ENTRANCES if (problems := violations(page, address))}
@@ -79,6 +97,27 @@ def browsing(
     )
     yield context.new_page()
     context.close()
+
+
+def forgotten(page: Page) -> str:
+    """The address of a receipt."""
+    page.goto("/memory/facts/")
+    page.locator("a.fact").first.click()
+    page.get_by_role("link", name="See where it is still said").click()
+    page.get_by_role("button", name="Forget · can be undone").click()
+    page.wait_for_url("**/memory/receipts/*/")
+    return page.url
+
+
+def looked_at(page: Page) -> str:
+    """The address of an import that waits for its person."""
+    rows = [{"id": page.url, "memory": "Likes quinces", "created_at": "2026-11-01T10:00:00Z"}]
+    file = {"name": "mem0.json", "mimeType": "application/json", "buffer": json.dumps(rows).encode()}
+    page.goto("/memory/data/")
+    page.get_by_label("File").set_input_files([file])
+    page.get_by_role("button", name="Read the file").click()
+    expect(page.get_by_role("button", name="Throw the file away")).to_be_visible()
+    return page.url
 
 
 def violations(page: Page, address: str) -> list[str]:
