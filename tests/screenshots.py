@@ -19,7 +19,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.browser.chatting import new_chat, wait_for_reply
 from tests.browser.conftest import PROVIDER_KEY
-from tests.browser.visiting import pages
+from tests.browser.visiting import forgotten, looked_at, pages
 from tests.chromium import launched
 from tests.modelserver import ModelServer, fails, reply
 from tests.servers import hermetic_environment, throw_away_directory
@@ -94,6 +94,7 @@ def main(directory: str = "", *words: str) -> None:
                     with browsing(browser, up.url, album, state=state) as page:
                         take_pages(page, addresses, album)
                         take_chats(page, provider, album)
+                        take_forgetting(page, album)
 
 
 def addresses_of_pages(browser: Browser, url: str, state: dict) -> dict[str, str]:
@@ -117,6 +118,21 @@ def take_pages(page: Page, addresses: dict[str, str], album: Album) -> None:
         if album.wants(name):
             page.goto(address)
             album.add(name, page)
+
+
+def take_forgetting(page: Page, album: Album) -> None:
+    """What stands behind its forms; nothing is forgotten in the end."""
+    if album.wants("inspector-forget-preview"):
+        page.goto("/memory/forget/?scope=everything")
+        album.add("inspector-forget-preview", page)
+    if album.wants("inspector-receipt"):
+        forgotten(page)
+        album.add("inspector-receipt", page)
+        page.get_by_role("button", name="Undo").click()
+    if album.wants("inspector-import"):
+        looked_at(page)
+        album.add("inspector-import", page)
+        page.get_by_role("button", name="Throw the file away").click()
 
 
 def take_chats(page: Page, provider: ModelServer, album: Album) -> None:

@@ -1,15 +1,14 @@
 """Nothing serious for people who do not see or point, on any page, in either theme: axe-core says so."""
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.resources import files
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page
 
 from tests.browser.conftest import Installation, signed_in
-from tests.browser.visiting import pages
+from tests.browser.visiting import forgotten, looked_at, pages
 from tests.screenshots import fill
 from tests.servers import migrated_directory
 from tests.stack import running
@@ -97,27 +96,6 @@ def browsing(
     )
     yield context.new_page()
     context.close()
-
-
-def forgotten(page: Page) -> str:
-    """The address of a receipt."""
-    page.goto("/memory/facts/")
-    page.locator("a.fact").first.click()
-    page.get_by_role("link", name="See where it is still said").click()
-    page.get_by_role("button", name="Forget · can be undone").click()
-    page.wait_for_url("**/memory/receipts/*/")
-    return page.url
-
-
-def looked_at(page: Page) -> str:
-    """The address of an import that waits for its person."""
-    rows = [{"id": page.url, "memory": "Likes quinces", "created_at": "2026-11-01T10:00:00Z"}]
-    file = {"name": "mem0.json", "mimeType": "application/json", "buffer": json.dumps(rows).encode()}
-    page.goto("/memory/data/")
-    page.get_by_label("File").set_input_files([file])
-    page.get_by_role("button", name="Read the file").click()
-    expect(page.get_by_role("button", name="Throw the file away")).to_be_visible()
-    return page.url
 
 
 def violations(page: Page, address: str) -> list[str]:

@@ -1,11 +1,12 @@
 """Every page of a running installation that can be reached from its navigation, one for each route."""
 
+import json
 import re
 from collections import Counter, deque
 from urllib.parse import urlsplit
 
 from django.urls import Resolver404, resolve
-from playwright.sync_api import APIRequestContext
+from playwright.sync_api import APIRequestContext, Page, expect
 
 # The last two are linked only where something has been found, or changed.
 ENTRANCES = (
@@ -46,6 +47,27 @@ def pages(request: APIRequestContext) -> dict[str, str]:
                 seen.add(path)
                 waiting.append(path)
     return found
+
+
+def forgotten(page: Page) -> str:
+    """The address of a receipt."""
+    page.goto("/memory/facts/")
+    page.locator("a.fact").first.click()
+    page.get_by_role("link", name="See where it is still said").click()
+    page.get_by_role("button", name="Forget · can be undone").click()
+    page.wait_for_url("**/memory/receipts/*/")
+    return page.url
+
+
+def looked_at(page: Page) -> str:
+    """The address of an import that waits for its person."""
+    rows = [{"id": page.url, "memory": "Likes quinces", "created_at": "2026-11-01T10:00:00Z"}]
+    file = {"name": "mem0.json", "mimeType": "application/json", "buffer": json.dumps(rows).encode()}
+    page.goto("/memory/data/")
+    page.get_by_label("File").set_input_files([file])
+    page.get_by_role("button", name="Read the file").click()
+    expect(page.get_by_role("button", name="Throw the file away")).to_be_visible()
+    return page.url
 
 
 def _path(link: str, *, base: str) -> str:
