@@ -11,7 +11,6 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
-from django.db.models import Min, Sum
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
@@ -118,7 +117,7 @@ def _of_open(
 ) -> Offer:
     return Offer(
         text,
-        url=reverse("inspector:forgetting_undo", args=[forgetting.id]),
+        url=_undo_url(forgetting),
         until=forgetting.undo_until.isoformat(),
         finish_url=reverse("inspector:forgetting_finish", args=[forgetting.id]),
         ids=_kept(ids),
@@ -217,20 +216,34 @@ def open_offers(user_id: UUID, *, is_own: bool, now: datetime) -> list[Told]:
 
 
 def forgotten_facts(request: HttpRequest, user_id: UUID) -> Forgotten | None:
-    """What can still be taken back, unless a notice on the page tells of it."""
-    if _SESSION_KEY in request.session:
+    """What can still be taken back and no notice on the page tells of."""
+    waiting = _waiting(request)
+    acts = [
+        act
+        for act in forgettings.open_forgettings(user_id).filter(memories_count__gt=0)
+        if (_undo_url(act), NO_FIELDS) not in waiting
+    ]
+    if not acts:
         return None
-    acts = forgettings.open_forgettings(user_id).filter(memories_count__gt=0).order_by()
-    found = acts.aggregate(count=Sum("memories_count"), until=Min("undo_until"))
-    return Forgotten(**found) if found["count"] else None
+    return Forgotten(sum(act.memories_count for act in acts), min(act.undo_until for act in acts))
 
 
 def of_memory(request: HttpRequest, memory: Memory, *, now: datetime) -> Offer | None:
     """The newest change of its lifetime, when that can still be taken back and no notice on the page tells of it."""
-    if _SESSION_KEY in request.session:
-        return None
     changes = lifetimes.open_changes(memory.user_id, now=now, about=memory.id)
-    return _of_change(changes[0], text=_changed(changes[0])) if changes else None
+    if not changes:
+        return None
+    made = _of_change(changes[0], text=_changed(changes[0]))
+    return None if (made.url, made.fields) in _waiting(request) else made
+
+
+def _waiting(request: HttpRequest) -> list[tuple[str, Mapping[str, str]]]:
+    """What posts to undo that of which the notices on the page tell."""
+    return [(offer["url"], offer["fields"]) for offer in request.session.get(_SESSION_KEY, [])]
+
+
+def _undo_url(act: Forgetting) -> str:
+    return reverse("inspector:forgetting_undo", args=[act.id])
 
 
 def _forgot(act: Forgetting) -> str:

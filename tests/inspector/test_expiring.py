@@ -1,6 +1,6 @@
 """What expires soon: kept, extended or let go, one by one and many at once; and what expired lately, brought back."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 from django.db import connection
@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from memoryapp.inspector import overview_presentation, undoing
 from memoryapp.longterm import kind_changes, lifetimes, queries, tallies
-from memoryapp.longterm.models import Kind, KindChange, Memory
+from memoryapp.longterm.models import MAX_DAYS, Kind, KindChange, Memory
 from memoryapp.longterm.presentation import last_day
 from tests.inspector.reading import words_of
 from tests.longterm.saying import DAY, NOW, live, remember
@@ -103,6 +103,19 @@ def test_where_nothing_ends_soon_the_next_end_is_named(browser, alice):
         "The fair is in spring",
         "The exam is in spring",
     }
+
+
+def test_the_last_day_that_a_fact_can_be_given_leads_to_that_fact_alone(browser, alice):
+    wedding = remember(alice, "The wedding is in summer", kind="identity").memory
+    remember(alice, "I like figs", kind="identity")
+    latest = timezone.now() + timedelta(days=MAX_DAYS)
+    lifetimes.end_at(alice.id, [wedding.id], at=date(latest.year, 12, 31))
+
+    away = browser.get(EXPIRING).context["next_end"].away
+    found = browser.get(reverse("inspector:facts"), {"expires": away})
+
+    assert away > MAX_DAYS
+    assert [row.statement for row in found.context["memories"]] == ["The wedding is in summer"]
 
 
 def test_where_nothing_ever_ends_no_day_is_named(browser, alice):

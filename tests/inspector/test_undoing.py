@@ -213,6 +213,17 @@ class TestPageOfTheFact:
 
         assert page.count(reverse("inspector:lifetimes_undo")) == 1
 
+    def test_beside_a_notice_of_something_else(self, browser, alice):
+        figs, tea = (remember(alice, f"I like {what}").memory for what in ("figs", "tea"))
+        keep(browser, figs)
+        browser.get(FACTS)  # where the notice was
+        keep(browser, tea)
+
+        way_back = browser.get(page_of(figs)).context["way_back"]
+
+        made = LifetimeChange.objects.earliest("made_at")
+        assert way_back.fields == {"change": str(made.id)}
+
     def test_not_of_another_fact_nor_after_an_hour(self, browser, alice):
         figs, tea = (remember(alice, f"I like {what}").memory for what in ("figs", "tea"))
         lifetimes.keep(alice.id, [figs.id], undo_id=uuid7())
@@ -234,3 +245,28 @@ class TestPageOfTheFact:
         assert ACTIVITY in own.content.decode()
         assert "That can still be undone." not in words_of(others)
         assert live(alice) == []
+
+
+class TestForgottenLately:
+    def test_it_is_said_beside_a_notice_of_something_else(self, browser, alice):
+        figs, tea = (remember(alice, f"I like {what}").memory for what in ("figs", "tea"))
+        forget(browser, figs)
+        browser.get(FACTS)  # where the notice was
+        keep(browser, tea)
+
+        said = words_of(browser.get(FACTS))
+
+        assert "Kept for ever" in said
+        assert "Forgotten lately: 1 fact." in said
+
+    def test_it_counts_the_forgettings_of_which_no_notice_tells(self, browser, alice):
+        figs, tea, plums = (remember(alice, f"I like {what}").memory for what in ("figs", "tea", "plums"))
+        forget(browser, figs, plums)
+        alone = words_of(browser.get(FACTS))
+        forget(browser, tea)
+
+        beside = words_of(browser.get(FACTS))
+
+        assert "Forgotten lately" not in alone
+        assert "Forgotten lately: 2 facts." in beside
+        assert "Forgotten lately: 3 facts." in words_of(browser.get(FACTS))

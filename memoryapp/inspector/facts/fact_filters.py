@@ -18,11 +18,11 @@ from memoryapp.context import recall
 from memoryapp.context.considered import Considered
 from memoryapp.inspector.posted import day_or_none, midnight, uuid_or_none
 from memoryapp.longterm import queries
-from memoryapp.longterm.models import Kind, Memory, MemoryQuerySet
+from memoryapp.longterm.models import MAX_DAYS, Kind, Memory, MemoryQuerySet
 from memoryapp.longterm.presentation import ORIGIN_LABELS
 from memoryapp.transcript import queries as transcript
 
-MAX_DAYS: Final = 36_500
+MAX_DAYS_AHEAD: Final = MAX_DAYS + 366  # a date of its own may be as late as the end of that year
 # Lower than the cutoff of a prompt (0.40): who looks through their own facts sees at a glance what does not answer.
 # Of one-word searches over twenty facts ("pets", "city", "family") the right one reached 0.13 to 0.39, where it missed
 # that cutoff, and the best for words without a meaning 0.12.
@@ -290,7 +290,7 @@ def _is_askable(name: str, value: str) -> bool:
         case "sure_from" | "sure_to":
             return _is_number(value, at_most=100)
         case "expires":
-            return _is_number(value, at_most=MAX_DAYS)
+            return _is_number(value, at_most=MAX_DAYS_AHEAD)
         case "since" | "until":
             return midnight(value) is not None
         case "conversation":
