@@ -26,9 +26,11 @@ from memoryapp.transcript.models import Conversation, Turn
 
 REFUSED = "refused"
 GONE = "gone"
+AGAIN = "again"
 # What a chip begins with, by what became of the statement.
 TOLD: Mapping[str, Promise] = {
     Outcome.ADDED: gettext_lazy("Remembered:"),
+    AGAIN: gettext_lazy("Remembered again, after you had it forgotten:"),
     Outcome.REINFORCED: gettext_lazy("Already known:"),
     Outcome.SUPERSEDED: gettext_lazy("Updated:"),
     Outcome.PENDING: gettext_lazy("Waiting for your word:"),
@@ -142,9 +144,10 @@ def _learned(source: MemorySource, turn: Turn) -> Learned:
     outcome = _outcome_now(source.outcome, memory)
     can_undo = is_active and memory.version == 1 and outcome in {Outcome.ADDED, Outcome.SUPERSEDED}
     was = former_value(memory) if outcome == Outcome.SUPERSEDED else None
+    was_forgotten: bool = getattr(memory, "was_forgotten", False)
     return Learned(
         outcome=outcome,
-        told=str(TOLD[outcome]),
+        told=str(TOLD[AGAIN if outcome == Outcome.ADDED and was_forgotten else outcome]),
         statement=memory.statement,
         memory_id=memory.id,
         was=was.statement if was else "",

@@ -30,6 +30,8 @@ from memoryapp.policies.trust import Origin
 
 CONFIRMED = "confirmed"  # the reason of a version by which what waited became live
 EDITED = "edited"
+# How the first begins; what follows is by what way it came.
+FIRST_SAID, SAID_AGAIN = "first said", "said again after it was forgotten"
 WAITING = (Memory.Status.PENDING, Memory.Status.CONFLICT)  # for their person's word
 
 
@@ -103,10 +105,18 @@ def memories(
 
 
 def with_uses(rows: MemoryQuerySet) -> MemoryQuerySet:
-    """Adds ``use_count``, the replies that were given it, and ``last_used_at`` (None: never)."""
+    """Adds ``use_count``, the replies on show that used it, ``last_used_at`` (None: it was given to none), and
+    ``is_corrected``, whether it ever had other words."""
     row = Memory.objects.filter(pk=OuterRef("pk")).values("pk")
+    shown = Q(
+        uses__turn__is_current=True,
+        uses__turn__deleted_at=None,
+        uses__turn__conversation__deleted_at=None,
+    )
+    other_words = MemoryVersion.objects.filter(memory=OuterRef("pk")).exclude(statement=OuterRef("statement"))
     return rows.annotate(
-        use_count=Subquery(row.annotate(n=Count("uses")).values("n")),
+        is_corrected=Exists(other_words),
+        use_count=Subquery(row.annotate(n=Count("uses", filter=filters.CALLED_FOR & shown)).values("n")),
         last_used_at=Subquery(row.annotate(at=Max("uses__used_at")).values("at")),
     )
 
@@ -234,11 +244,16 @@ def feedback_on(memory: Memory) -> QuerySet[Feedback]:
 
 
 def taken_from(user_id: UUID, message_ids: Iterable[UUID]) -> QuerySet[MemorySource]:
-    """What was remembered from these messages: the chips under a reply."""
+    """What was remembered from these messages: the chips under a reply.
+
+    Each memory with its ``fades_at``, and ``was_forgotten``: whether its person said it anew after that.
+    """
+    anew = MemoryVersion.objects.filter(memory=OuterRef("id"), version=1, reason__startswith=SAID_AGAIN)
+    memories = Memory.objects.with_expiry().annotate(was_forgotten=Exists(anew)).select_related("kind")
     return (
         _kept_sources(user_id)
         .filter(message_id__in=list(message_ids))
-        .prefetch_related(Prefetch("memory", Memory.objects.with_expiry().select_related("kind")))
+        .prefetch_related(Prefetch("memory", memories))
         .order_by("recorded_at", "id")
     )
 

@@ -71,13 +71,13 @@ def reconcile(user_id: UUID, candidate: Candidate) -> Remembered:
     candidate = dated(without_guessed_key(candidate), time_zone=user.time_zone)
     kind = queries.get_kind(candidate.kind)
     digest = tombstones.statement_digest(user.forgetting_key, candidate.statement)
-    _refuse_forgotten(user, candidate)
+    began = queries.SAID_AGAIN if _is_said_again(user, candidate) else queries.FIRST_SAID
     history.retire_faded(user_id, digest=digest, keys=_keys(candidate))
     near = known_near(user, candidate)
     if near.same and _has_heard(near.same, candidate):
         return Remembered(Outcome.IGNORED, near.same, near.same.id)
     decision = decided(candidate, near, needs_confirmation=kind.needs_confirmation)
-    memory = _write(user, candidate, decision.outcome, near, kind=kind, digest=digest)
+    memory = _write(user, candidate, decision.outcome, near, kind=kind, digest=digest, began=began)
     return Remembered(decision.outcome, memory, decision.target)
 
 
@@ -109,7 +109,14 @@ def key_for(candidate: Candidate, near: Neighbours) -> str:
 
 
 def _write(
-    user: User, candidate: Candidate, outcome: Outcome, near: Neighbours, *, kind: Kind, digest: str
+    user: User,
+    candidate: Candidate,
+    outcome: Outcome,
+    near: Neighbours,
+    *,
+    kind: Kind,
+    digest: str,
+    began: str,
 ) -> Memory:
     match outcome:
         case Outcome.IGNORED:
@@ -125,7 +132,8 @@ def _write(
     _refuse_when_full(user.id, waits=outcome in WAITS)
     candidate = replace(candidate, key=key_for(candidate, near))
     replaced = near.rivals if outcome == Outcome.SUPERSEDED else []
-    memory = _create(user.id, kind, digest, candidate, status=WAITS.get(outcome), replaces=replaced)
+    status = WAITS.get(outcome)
+    memory = _create(user.id, kind, digest, candidate, status=status, replaces=replaced, began=began)
     return _with_source(memory, candidate, outcome)
 
 
@@ -174,6 +182,7 @@ def _create(
     *,
     status: Memory.Status | None,
     replaces: Sequence[Memory],
+    began: str,
 ) -> Memory:
     """Each former value keeps its interval and leaves its place under the key to the new one."""
     memory = Memory(
@@ -202,7 +211,7 @@ def _create(
     for former in replaces:
         history.point_to(memory, former)
     with translation.override("en"):  # a row speaks one language, whoever reads it
-        reason = f"first said, through {memory.get_channel_display()}"
+        reason = f"{began}, through {memory.get_channel_display()}"
     history.write_version(memory, author=_author(candidate), reason=reason)
     nudge(EMBED_MEMORIES, memory.id)
     return memory
@@ -225,7 +234,8 @@ def _with_source(memory: Memory, candidate: Candidate, outcome: Outcome) -> Memo
     return memory
 
 
-def _refuse_forgotten(user: User, candidate: Candidate) -> None:
+def _is_said_again(user: User, candidate: Candidate) -> bool:
+    """Whether its person had it forgotten and says it anew. Raises ForgottenError where they do not."""
     if candidate.epoch_at_start is not None and candidate.epoch_at_start != user.memory_epoch:
         raise ForgottenError(
             gettext(
@@ -237,13 +247,14 @@ def _refuse_forgotten(user: User, candidate: Candidate) -> None:
         digests |= {tombstones.place_digest(user.forgetting_key, candidate.said_at, candidate.quote)}
     tombstone = tombstones.newest(user.id, digests)
     if tombstone is None:
-        return
+        return False
     if candidate.said_at <= tombstone.created_at or not _is_in_own_words(candidate):
         raise ForgottenError(
             gettext("This was forgotten. Only the user can bring it back, by saying it again.")
         )
     # A new statement. Forgotten more than once, it left more than one stone.
     Tombstone.objects.filter(user_id=user.id, digest__in=digests).delete()
+    return True
 
 
 def _is_in_own_words(candidate: Candidate) -> bool:

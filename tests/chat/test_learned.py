@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from chat import memory_presentation
 from chat.memory_presentation import ASKS_AFTER_S, LEARNS_WITHIN, asking, learned_from
+from memoryapp.longterm import forgettings
 from memoryapp.longterm import operations as longterm
 from memoryapp.longterm.models import Kind, Memory
 from memoryapp.longterm.operations import Source
@@ -104,6 +105,18 @@ def test_what_another_message_says_too_stays_when_one_of_them_is_taken_back(brow
 
     assert live(alice) == ["I like figs"]
     assert "Another message says it too, so it stays" in words_of(response)
+
+
+def test_what_was_forgotten_and_is_said_again_is_remembered_with_a_notice(browser, alice):
+    _, forgotten = taught(alice, "I like figs")
+    forgettings.forget(alice.id, [forgotten.id], now=timezone.now())
+    again, memory = taught(alice, "I like figs", said_at=timezone.now())
+
+    [chip] = chips(again)
+    history = words_of(browser.get(reverse("inspector:fact", args=[memory.id])))
+
+    assert (chip.told, chip.statement) == ("Remembered again, after you had it forgotten:", "I like figs")
+    assert "said again after you had it forgotten, through" in history
 
 
 def test_what_is_said_again_is_already_known_and_has_nothing_to_undo(alice):

@@ -1,6 +1,6 @@
 """How a fact was put, version by version, and how it became as sure as it is."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
@@ -120,10 +120,15 @@ def corrected_at(versions: Sequence[MemoryVersion]) -> datetime | None:
 def version_rows(versions: Sequence[MemoryVersion], memory: Memory) -> list[VersionRow]:
     """Newest first, as they come; each compared with the one below it."""
     olders: list[MemoryVersion | None] = [*versions[1:], None]
-    return [_version_row(version, older, memory) for version, older in zip(versions, olders, strict=False)]
+    kinds = {kind.slug: gettext(kind.label) for kind in longterm.kinds()}
+    return [
+        _version_row(version, older, memory, kinds) for version, older in zip(versions, olders, strict=False)
+    ]
 
 
-def _version_row(version: MemoryVersion, older: MemoryVersion | None, memory: Memory) -> VersionRow:
+def _version_row(
+    version: MemoryVersion, older: MemoryVersion | None, memory: Memory, kinds: Mapping[str, str]
+) -> VersionRow:
     is_typed = version.version == 1 and memory.origin == Origin.USER_TYPED and memory.source_message_id
     is_reworded = older is not None and older.statement != version.statement
     return VersionRow(
@@ -132,7 +137,7 @@ def _version_row(version: MemoryVersion, older: MemoryVersion | None, memory: Me
         changed_by=gettext("from your message") if is_typed else _by(version),
         recorded_at=version.recorded_at,
         reason=_why(version, memory),
-        notes=_notes(version, older),
+        notes=_notes(version, older, kinds),
         changes=changes(older.statement, version.statement) if older and is_reworded else (),
         is_current=version.version == memory.version,
     )
@@ -140,17 +145,23 @@ def _version_row(version: MemoryVersion, older: MemoryVersion | None, memory: Me
 
 def _why(version: MemoryVersion, memory: Memory) -> str:
     if version.version == 1:
-        return gettext("first said, through {channel}").format(channel=memory.get_channel_display())
+        is_again = version.reason.startswith(longterm.SAID_AGAIN)
+        began = (
+            gettext("said again after you had it forgotten, through {channel}")
+            if is_again
+            else gettext("first said, through {channel}")
+        )
+        return began.format(channel=memory.get_channel_display())
     return str(REASONS.get(version.reason, version.reason))
 
 
-def _notes(version: MemoryVersion, older: MemoryVersion | None) -> list[str]:
-    """What else changed with it."""
+def _notes(version: MemoryVersion, older: MemoryVersion | None, kinds: Mapping[str, str]) -> list[str]:
+    """What else changed with it. ``kinds``: their labels by slug."""
     if older is None:
         return []
     none = gettext("none")
     pairs = [
-        (gettext("kind"), older.kind_slug, version.kind_slug),
+        (gettext("kind"), *(kinds.get(slug, slug) for slug in (older.kind_slug, version.kind_slug))),
         (gettext("key"), older.key or none, version.key or none),
         (gettext("sure"), f"{_percent(older.confidence)} %", f"{_percent(version.confidence)} %"),
     ]
