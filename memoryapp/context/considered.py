@@ -57,6 +57,11 @@ class Considered:
                 return "experience"
 
     @property
+    def is_at_hand(self) -> bool:
+        """Whether it is always used, and the question did not call for it."""
+        return self.reason == ALWAYS_USED and not self.arms
+
+    @property
     def memory(self) -> Memory:
         """Of a fact. Raises TypeError for other sorts."""
         return _is(self.what, Memory)

@@ -58,7 +58,10 @@ class ContextSnapshot(models.Model):
 class Use(models.Model):
     """That a reply was given a memory or an experience: the first call of the turn that held it."""
 
-    LOOKED_UP: ClassVar = 0.0  # the score of what a tool answered: it was not ranked against anything
+    # Scores of what was not ranked against anything: what a tool answered, and below zero what stands in every prompt
+    # without the message having called for it.
+    LOOKED_UP: ClassVar = 0.0
+    AT_HAND: ClassVar = -1.0
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")

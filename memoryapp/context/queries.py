@@ -73,6 +73,16 @@ def uses_of(user_id: UUID, memory_id: UUID) -> QuerySet[Use]:
     return uses(user_id).filter(memory_id=memory_id).select_related("turn__conversation")
 
 
+def called_for_in(user_id: UUID, memory_id: UUID) -> QuerySet[Use]:
+    """Of ``uses_of``, the replies whose message or tool asked for it."""
+    return uses_of(user_id, memory_id).exclude(score=Use.AT_HAND)
+
+
+def at_hand_in(user_id: UUID, memory_id: UUID) -> QuerySet[Use]:
+    """Of ``uses_of``, the replies that were given it only because every reply is."""
+    return uses_of(user_id, memory_id).filter(score=Use.AT_HAND)
+
+
 def uses_of_experience(user_id: UUID, experience_id: UUID) -> QuerySet[Use]:
     """Newest first, with turn and conversation."""
     return uses(user_id).filter(experience_id=experience_id).select_related("turn__conversation")

@@ -20,7 +20,7 @@ def note_recalled(turn: Turn, recall: Recall) -> None:
     """The facts (those always used, too) and experiences that the prompt of the turn began with, once per turn."""
     rows = [
         *(
-            Use(memory_id=item.what.id, rank=rank, score=item.score)
+            Use(memory_id=item.what.id, rank=rank, score=Use.AT_HAND if item.is_at_hand else item.score)
             for rank, item in enumerate(recall.given("fact"), 1)
         ),
         *(

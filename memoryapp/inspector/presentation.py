@@ -55,7 +55,7 @@ class WaitingCard:
 
 
 def memory_row(memory: Memory) -> MemoryRow:
-    """``memory`` comes from a query with its kind and ``fades_at``."""
+    """``memory`` comes from a query with its kind and ``fades_at``; ``with_uses`` adds what lists say besides."""
     now = timezone.now()
     fades_at: datetime | None = getattr(memory, "fades_at", None)
     has_faded = fades_at is not None and fades_at <= now and memory.status == Memory.Status.ACTIVE
@@ -85,6 +85,8 @@ def is_written_here(memory: Memory) -> bool:
 
 
 def _origin_label(memory: Memory) -> str:
+    if getattr(memory, "is_corrected", False):
+        return gettext("You corrected")
     if is_written_here(memory):
         return gettext("You wrote it here")
     return origin_text(memory.origin, is_from_chat=memory.source_message_id is not None)

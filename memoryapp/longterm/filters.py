@@ -1,12 +1,15 @@
 """By what a list of memories can be narrowed."""
 
 from datetime import datetime
-from typing import TypedDict
+from typing import Final, TypedDict
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from memoryapp.longterm.models import Memory, MemoryQuerySet, MemorySource
+
+# Of a memory's ``uses``: not those by which it stands in every prompt, whose score is below zero.
+CALLED_FOR: Final = Q(uses__score__gte=0)
 
 
 class Wanted(TypedDict, total=False):
@@ -61,7 +64,7 @@ def _said_in(user_id: UUID, conversation_id: UUID) -> QuerySet[MemorySource, UUI
 
 
 def _used(rows: MemoryQuerySet, usage: str) -> MemoryQuerySet:
-    used = Exists(Memory.objects.filter(pk=OuterRef("pk"), uses__isnull=False))
+    used = Exists(Memory.objects.filter(CALLED_FOR, pk=OuterRef("pk")))
     match usage:
         case "used":
             return rows.filter(used)

@@ -63,6 +63,7 @@ from memoryapp.longterm.reconciling import (
 )
 from memoryapp.longterm.refusals import KindRefusedError, SavingPausedError
 from memoryapp.nudges import EMBED_MEMORIES, nudge
+from memoryapp.policies import dates
 from memoryapp.policies.feedback import Verdict, confidence_after
 from memoryapp.policies.reconciliation import Outcome
 from memoryapp.policies.secrets import SecretRefusedError
@@ -141,9 +142,9 @@ def edit(
 
     New words are as sure as what a person says, unless ``confidence`` is given or the memory still waits: correcting is
     not confirming. They take the place of live memories that they do not fit, but for those beside which the old words
-    stood already. A key that only the old words gave goes with them. Raises StaleVersionError when ``version`` is not
-    the current one, InvalidInputError for what cannot be kept, and what ``refusals.check_edit`` raises: ``channel`` is
-    by what way the correction comes.
+    stood already. A key or a date that only the old words gave goes with them. Raises StaleVersionError when
+    ``version`` is not the current one, InvalidInputError for what cannot be kept, and what ``refusals.check_edit``
+    raises: ``channel`` is by what way the correction comes.
     """
     if confidence is not None and not 0 <= confidence <= 1:
         raise InvalidInputError(gettext("Confidence lies between 0 and 1."))
@@ -163,6 +164,7 @@ def edit(
             beside = {row.id for row in neighbours.around(memory).rivals} if is_corrected else set()
             memory.key = _key_after(memory, text) if key is None else clean_key(key)
             memory.valid_from, memory.valid_to = _held_after(memory, text)
+            memory.happened_at = _happened_after(memory, text, now=now)
             memory.kind = queries.get_kind(kind) if kind else memory.kind
             word(memory, text, digest=tombstones.statement_digest(memory.user.forgetting_key, text))
             replaced: list[Memory] = []
@@ -335,3 +337,22 @@ def _held_after(memory: Memory, statement: str) -> tuple[datetime, datetime | No
     held = held_in(statement, said_at=memory.said_at, time_zone=zone)
     is_of_the_words = before == (memory.valid_from, memory.valid_to)
     return held or ((memory.said_at, None) if is_of_the_words else (memory.valid_from, memory.valid_to))
+
+
+def _happened_after(memory: Memory, statement: str, *, now: datetime) -> datetime | None:
+    """The day of the new words, where they name another than the old words or none; else its own."""
+    zone = memory.user.time_zone
+    before, meant = (
+        dates.happened(text, said_at=memory.said_at, time_zone=zone) for text in (memory.statement, statement)
+    )
+    if meant == before:
+        return memory.happened_at
+    return dates.happened(statement, said_at=_written_at(memory, statement, now=now), time_zone=zone)
+
+
+def _written_at(memory: Memory, statement: str, *, now: datetime) -> datetime:
+    """When these words were first its own: "yesterday" of a version that is brought back is the day before that."""
+    former = queries.versions(memory).filter(statement=statement).order_by("version").first()
+    if former is None:
+        return now
+    return memory.said_at if former.version == 1 else former.recorded_at

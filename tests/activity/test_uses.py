@@ -1,11 +1,12 @@
 """What replies were given, memory by memory: noted once per turn, and counted."""
 
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
 from django.utils import timezone
 
-from memoryapp.context import queries, uses
+from memoryapp.context import considered, queries, uses
 from memoryapp.context.considered import Considered
 from memoryapp.context.models import Use
 from memoryapp.context.recall import Recall
@@ -37,7 +38,7 @@ def test_what_the_prompt_began_with_is_noted_once_with_its_rank(alice, model):
     turn = ask(alice, "Hello")
 
     assert list(Use.objects.values_list("turn_id", "memory_id", "rank", "score")) == [
-        (turn.id, rule.id, 1, 1.0)
+        (turn.id, rule.id, 1, Use.AT_HAND)
     ]
 
 
@@ -111,6 +112,21 @@ class TestCounted:
             ]
 
         assert [turn_id for turn_id, _ in found] == [turn.id for turn in reversed(turns)]
+
+    def test_what_every_prompt_holds_is_used_only_where_the_question_called_for_it(self, alice):
+        memory = remember(alice, "I may not eat nuts", kind="constraint").memory
+        always = Considered(memory, {}, None, 1.0, included=True, reason=considered.ALWAYS_USED)
+        hello, asked = talk(alice, "Hello"), talk(alice, "What may I not eat?")
+        uses.note_recalled(hello, Recall([always]))
+        uses.note_recalled(asked, Recall([replace(always, arms={"cosine": 0.8}, confidence=0.9)]))
+
+        called_for, at_hand = (
+            queries.called_for_in(alice.id, memory.id),
+            queries.at_hand_in(alice.id, memory.id),
+        )
+
+        assert [use.turn_id for use in called_for] == [asked.id]
+        assert [use.turn_id for use in at_hand] == [hello.id]
 
     def test_other_people_have_no_uses_of_it(self, alice, bob):
         memory = remember(alice, "I like figs").memory

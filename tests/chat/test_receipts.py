@@ -83,6 +83,7 @@ def test_what_every_reply_is_given_does_not_count_as_used_and_stands_apart(brows
     assert [item.text for item in used.context["receipt"].used] == ["I like figs"]
     assert [item.text for item in used.context["receipt"].at_hand] == ["My name is Ana"]
     assert words_of(used).index("I like figs") < words_of(used).index("My name is Ana")
+    assert "This one did not ask for it. My name is Ana" in words_of(used)
     assert "Used 1 memory 1 always at hand" in in_chat
     assert "1 always at hand" in unasked
     assert "Used" not in unasked

@@ -62,7 +62,7 @@ def test_kind_key_and_confidence_are_corrected_in_the_same_form(browser, lisbon)
     lisbon.refresh_from_db()
     assert (lisbon.kind.slug, lisbon.key, lisbon.confidence) == ("event", "home.place", 0.6)
     newest = browser.get(page_of(lisbon)).context["memory"].versions[0]
-    assert "kind: identity → event" in newest.notes
+    assert "kind: Who you are → Events and plans" in newest.notes
     assert "sure: 95 % → 60 %" in newest.notes
 
 
@@ -409,10 +409,28 @@ def test_a_fact_lists_the_replies_that_used_it_and_who_read_it(browser, alice, l
 
     page = browser.get(page_of(lisbon)).context["memory"]
 
-    assert [(use.title, use.url, use.rank) for use in page.uses] == [
-        ("Where do I live?", reverse("chat:turn", args=[turn.id]), 2)
+    assert [(use.question, use.url) for use in page.uses] == [
+        ("Where do I live?", reverse("chat:turn", args=[turn.id]))
     ]
     assert [(row.reader, row.day, row.times) for row in page.readings] == [("laptop", NOW.date(), 2)]
+
+
+def test_a_reply_that_had_it_only_at_hand_is_none_that_used_it(browser, alice, lisbon):
+    asked, hello = (
+        Turn.objects.get(messages=message(alice, said).message_id)
+        for said in ("Where do I live?", "Hello  you")
+    )
+    for turn, score in ((asked, Use.LOOKED_UP), (hello, Use.AT_HAND)):
+        Use.objects.create(user=alice, turn=turn, memory=lisbon, rank=1, score=score, used_at=NOW)
+
+    response = browser.get(page_of(lisbon))
+
+    page, shown = response.context["memory"], words_of(response)
+    assert (page.use_count, [use.question for use in page.uses]) == (1, ["Where do I live?"])
+    assert (page.at_hand_count, [use.question for use in page.at_hand]) == (1, ["Hello you"])
+    assert "looked up by a tool" in shown
+    assert "Was at hand in 1 reply" in shown
+    assert "number 1 of what was recalled" not in shown
 
 
 def test_a_fact_lists_who_did_what_to_it(browser, lisbon):

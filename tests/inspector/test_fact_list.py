@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from memoryapp.context.models import Use
 from memoryapp.inspector.facts.bulk import Action
-from memoryapp.longterm import lifetimes
+from memoryapp.longterm import lifetimes, operations
 from memoryapp.longterm.feedback import give_feedback
 from memoryapp.longterm.models import Memory
 from memoryapp.policies.feedback import Verdict
@@ -27,12 +27,39 @@ def listed(response) -> list[str]:
     return [row.statement for row in response.context["memories"]]
 
 
-def used(memory: Memory, *, times: int = 1) -> None:
+def used(memory: Memory, *, times: int = 1, score: float = 0.5) -> None:
     """As if so many replies had been given it."""
     for _ in range(times):
         source = message(memory.user, f"A question {uuid4()}")
         turn = Turn.objects.get(messages=source.message_id)
-        Use.objects.create(user=memory.user, turn=turn, memory=memory, rank=1, score=0.5, used_at=NOW)
+        Use.objects.create(user=memory.user, turn=turn, memory=memory, rank=1, score=score, used_at=NOW)
+
+
+def test_what_replies_only_had_at_hand_was_never_used(browser, figs):
+    used(figs, times=2)
+    used(figs, score=Use.AT_HAND)
+    other = remember(figs.user, "My name is Ana", kind="identity").memory
+    used(other, score=Use.AT_HAND)
+
+    assert [(row.statement, row.use_count) for row in browser.get(FACTS).context["memories"]] == [
+        ("My name is Ana", 0),
+        ("I like figs", 2),
+    ]
+    assert listed(browser.get(f"{FACTS}?usage=never")) == ["My name is Ana"]
+
+
+def test_replies_that_are_not_shown_any_more_do_not_count(browser, figs):
+    used(figs, times=2)
+    Turn.objects.filter(id=Use.objects.first().turn_id).update(is_current=False)
+
+    assert [row.use_count for row in browser.get(FACTS).context["memories"]] == [1]
+
+
+@pytest.mark.parametrize("address", [FACTS, f"{FACTS}?group=kind"])
+def test_a_fact_in_the_words_of_its_person_says_so(browser, alice, figs, address):
+    operations.edit(alice.id, figs.id, version=1, now=NOW, statement="I like dates")
+
+    assert "You corrected" in words_of(browser.get(address))
 
 
 @pytest.fixture

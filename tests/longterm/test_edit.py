@@ -1,5 +1,6 @@
 """A person corrects, affirms and keeps; everything about it is versioned, and nobody else can."""
 
+from datetime import UTC, datetime
 from uuid import uuid4
 
 import pytest
@@ -9,6 +10,7 @@ from memoryapp.longterm import operations as longterm
 from memoryapp.longterm import queries
 from memoryapp.longterm.feedback import give_feedback
 from memoryapp.longterm.operations import SecretRefusedError
+from memoryapp.policies import dates
 from memoryapp.policies.feedback import Verdict
 from memoryapp.policies.trust import Origin
 from tests.longterm.saying import DAY, NOW, live, remember
@@ -173,6 +175,40 @@ def test_the_time_in_which_it_held_follows_the_words_that_gave_it(alice):
 
     assert years == (2019, 2022)
     assert (bare.valid_from, bare.valid_to) == (bare.said_at, None)
+
+
+class TestTheDayThatItTellsOf:
+    def edited(self, memory, statement):
+        memory.refresh_from_db()
+        edited = longterm.edit(
+            memory.user_id, memory.id, version=memory.version, now=NOW, statement=statement
+        )
+        return edited.happened_at
+
+    def test_follows_the_words_and_goes_with_them(self, alice):
+        told_of = datetime(2015, 1, 1, tzinfo=UTC)
+        memory = remember(alice, "I am vegetarian since 2015", happened_at=told_of).memory
+
+        assert self.edited(memory, "I am vegetarian since 2012") == datetime(2012, 1, 1, tzinfo=UTC)
+        assert self.edited(memory, "I am vegetarian") is None
+
+    def test_stays_where_neither_words_name_one(self, alice):
+        told_of = NOW - 30 * DAY
+        memory = remember(
+            alice, "I moved to Porto", happened_at=told_of, quote="I moved to Porto yesterday"
+        ).memory
+
+        assert self.edited(memory, "I moved to Faro") == told_of
+
+    def test_is_counted_from_when_the_words_were_written(self, alice):
+        said_at = NOW - 30 * DAY
+        told_of = dates.happened("yesterday", said_at=said_at, time_zone=alice.time_zone)
+        memory = remember(alice, "I moved yesterday", said_at=said_at, happened_at=told_of).memory
+
+        corrected = self.edited(memory, "I moved two days ago")
+
+        assert corrected == dates.happened("two days ago", said_at=NOW, time_zone=alice.time_zone)
+        assert self.edited(memory, "I moved yesterday") == told_of  # as it said before
 
 
 def test_corrected_words_take_the_place_of_what_they_do_not_fit(alice):

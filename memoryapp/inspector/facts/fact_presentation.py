@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Final
 
+from django.db.models import QuerySet
 from django.utils import timezone
+from django.utils.text import Truncator
 from django.utils.translation import gettext, gettext_lazy
 
 from memoryapp.activity import queries as activity
@@ -30,8 +32,11 @@ from memoryapp.longterm import queries as longterm
 from memoryapp.longterm.feedback import is_set_aside
 from memoryapp.longterm.models import Memory, MemorySource
 from memoryapp.longterm.presentation import LAST_YEAR, last_day, last_moment, left_text, origin_text
+from memoryapp.transcript import queries as transcript
+from memoryapp.transcript.models import Message
 
 LISTED: Final = 20  # of each list on the page, the newest
+QUESTION_CHARS: Final = 120
 
 CHANNELS: Final = {
     Memory.Channel.INSPECTOR: gettext_lazy("by what you wrote on this page"),
@@ -64,12 +69,13 @@ class SourceRow:
 
 @dataclass(frozen=True, slots=True)
 class UseRow:
-    """A reply that was given it."""
+    """A reply that was given it. ``question``: how what it answers begins; ``title``: of its chat."""
 
+    question: str
     title: str
     url: str
     used_at: datetime
-    rank: int
+    is_looked_up: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +135,8 @@ class MemoryPage:
     said_again: Sequence[SourceRow]
     uses: Sequence[UseRow]
     use_count: int
+    at_hand: Sequence[UseRow]
+    at_hand_count: int
     readings: Sequence[ReadingRow]
     log: Sequence[Done]
     is_set_aside: bool
@@ -148,7 +156,8 @@ def memory_page(memory: Memory, *, extended_at: datetime | None, is_own: bool) -
     message = memory.source_message if source else None
     replaced_by = memory.superseded_by
     versions = list(longterm.versions(memory))
-    uses = context.uses_of(memory.user_id, memory.id)
+    uses = context.called_for_in(memory.user_id, memory.id)
+    at_hand = context.at_hand_in(memory.user_id, memory.id)
     waits = memory.status in longterm.WAITING
     rows = version_rows(versions, memory)
     return MemoryPage(
@@ -171,8 +180,10 @@ def memory_page(memory: Memory, *, extended_at: datetime | None, is_own: bool) -
         superseded_at=memory.superseded_at,
         former=_former_rows(memory),
         said_again=[_source_row(source) for source in _others(memory)],
-        uses=[_use_row(use) for use in uses[:LISTED]],
+        uses=_use_rows(uses),
         use_count=uses.count(),
+        at_hand=_use_rows(at_hand),
+        at_hand_count=at_hand.count(),
         readings=_reading_rows(memory, is_own=is_own),
         log=_log(memory, is_own=is_own),
         is_set_aside=is_set_aside(memory),
@@ -219,12 +230,18 @@ def _source_row(source: MemorySource) -> SourceRow:
     )
 
 
+def _use_rows(uses: QuerySet[Use]) -> list[UseRow]:
+    return [_use_row(use) for use in uses.prefetch_related("turn__messages")[:LISTED]]
+
+
 def _use_row(use: Use) -> UseRow:
+    asked = " ".join(transcript.text_of(use.turn, Message.Role.USER).split())
     return UseRow(
+        question=Truncator(asked).chars(QUESTION_CHARS),
         title=use.turn.conversation.title or gettext("New chat"),
         url=turn_url(use.turn),
         used_at=use.used_at,
-        rank=use.rank,
+        is_looked_up=use.score == Use.LOOKED_UP,
     )
 
 
