@@ -67,21 +67,28 @@ COMPOUND = [
         "My daughter's name is Clara and she is 7.",
         [
             ("identity", "family.daughter.name.clara", "My daughter's name is Clara"),
-            ("identity", "family.daughter.age", "My daughter's name is Clara and she is 7."),
+            ("identity", "family.daughter.age", "she is 7."),
         ],
     ),
     (
         "My wife is called Ana and she's allergic to nuts.",
         [
             ("identity", "family.wife.name", "My wife is called Ana"),
-            ("constraint", "", "My wife is called Ana and she's allergic to nuts."),
+            ("constraint", "", "she's allergic to nuts."),
         ],
     ),
     (
         "My dog isn't called Bruno, it's Bono.",
         [
             ("identity", "", "My dog isn't called Bruno"),
-            ("identity", "pet.dog.name.bono", "My dog isn't called Bruno, it's Bono."),
+            ("identity", "pet.dog.name.bono", "it's Bono."),
+        ],
+    ),
+    (
+        "My sister's name is Hannah and she lives in Glasgow",
+        [
+            ("identity", "family.sister.name.hannah", "My sister's name is Hannah"),
+            ("identity", "family.sister.city", "she lives in Glasgow"),
         ],
     ),
     (
@@ -145,3 +152,28 @@ def test_each_thing_that_a_sentence_says_stands_on_its_own(message, expected):
 
     assert [(statement.kind, statement.key, statement.quote) for statement in statements] == expected
     assert all(statement.quote in message for statement in statements)
+
+
+@pytest.mark.parametrize(
+    ("message", "statements"),
+    [
+        (
+            "My sister's name is Hannah and she lives in Glasgow.",
+            ["My sister's name is Hannah.", "My sister lives in Glasgow."],
+        ),
+        (
+            "My wife is called Ana and she's allergic to nuts.",
+            ["My wife is called Ana.", "My wife is allergic to nuts."],
+        ),
+        (
+            "I live with my wife Ana and our dog Bruno in Lisbon",
+            ["I live in Lisbon.", "My wife Ana.", "Our dog Bruno."],
+        ),
+        (
+            "We live with our son Leo, and our son Tim.",
+            ["We live with our son, and our son.", "Our son Leo.", "Our son Tim."],
+        ),
+    ],
+)
+def test_what_a_sentence_says_is_kept_in_parts_or_whole_but_once(message, statements):
+    assert [statement.statement for statement in find_statements(message).statements] == statements

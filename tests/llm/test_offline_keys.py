@@ -33,6 +33,8 @@ BOTH_HOLD = [
     ("My bike is a Canyon.", "My bike is red"),
     ("I'm a nurse.", "I'm a pilot in Flight Simulator."),
     ("I live in Berlin.", "I live in Fear."),
+    ("I live in Porto.", "I want to move to Lisbon."),
+    ("I live in Porto.", "My friend Mia lives in Rome."),
 ]
 REPLACED = [
     # said first, said later

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from memoryapp.llm.offline.arithmetic import find_sum
 from memoryapp.llm.offline.prompt import Recalled
 from memoryapp.llm.offline.questions import ANSWERS_SHOWN, Questions, closest, find_questions, pertinent
+from tests.llm.offline_calls import Tools, said
 
 NAME = Recalled("My name is Ana.", kind="identity")
 ALLERGY = Recalled("I'm allergic to peanuts.", kind="constraint")
@@ -130,10 +131,19 @@ def test_what_is_not_known_is_not_answered_by_what_is(question):
     assert pertinent(question, EVERYTHING) == []
 
 
-def test_confident_recall_answers_without_a_shared_word():
-    puppy = Recalled("Rex is a golden retriever.", confidence=0.8)
+@pytest.mark.parametrize("question", ["Can I eat pork?", "Which breed is he?"])
+def test_however_sure_recall_is_a_fact_without_a_shared_word_or_topic_is_no_answer(question):
+    office = Recalled("My office is in Bristol.", confidence=0.9)
 
-    assert pertinent("Which breed is he?", [NAME, puppy]) == [puppy]
+    assert pertinent(question, [NAME, office]) == []
+    assert "Bristol" not in Tools().run(said(question, {"statement": office.statement, "confidence": 0.9}))
+
+
+@pytest.mark.parametrize("statement", ["I'm a vegetarian.", "I can't eat gluten.", "Pork makes me happy."])
+def test_a_fact_with_a_word_or_a_topic_of_the_question_is_one(statement):
+    fact = Recalled(statement, confidence=0.6)
+
+    assert pertinent("Can I eat pork?", [NAME, fact]) == [fact]
 
 
 def test_confidence_does_not_turn_one_number_into_another():

@@ -74,7 +74,7 @@ def test_several_things_that_recall_found_are_shown_best_first():
 
 
 def test_of_several_questions_the_one_without_an_answer_gets_what_no_other_was_given():
-    reply = Tools().run(said("What do I drink? Which river is it?", TEA, BIKE))
+    reply = Tools().run(said("What do I drink? ¿Qué río es?", TEA, BIKE))
 
     assert reply.split("\n\n") == [
         'You told me on 30 November 2026: "I only drink green tea, never coffee."',

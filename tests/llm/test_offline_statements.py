@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memoryapp.llm.offline.sentences import sentences
 from memoryapp.llm.offline.statements import MAX_STATEMENTS, PASTED_CHARS, find_statements
 
 KINDS = {
@@ -397,6 +398,27 @@ def test_abbreviation_does_not_end_a_sentence():
     (statement,) = find_statements("I have an appointment with Dr. Silva at 9 a.m. on 5 May.").statements
 
     assert statement.quote == "I have an appointment with Dr. Silva at 9 a.m. on 5 May."
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Ich ziehe am 1. März um.",
+        "1. März ist mein Umzug.",
+        "Mein 2. Kind ist da.",
+        "Am 24. und 25. Dezember bin ich da.",
+        "Ich mag z. B. Äpfel.",
+        "Ich mag z.B. Äpfel, d. h. die roten.",
+        "Frag Dr. Meier oder Hr. Schmidt.",
+        "I like fruit, e.g. Cox apples.",
+    ],
+)
+def test_a_full_stop_inside_a_sentence_does_not_end_it(sentence):
+    assert [found.text for found in sentences(f"{sentence} Room 12. Done.")] == [
+        sentence,
+        "Room 12.",
+        "Done.",
+    ]
 
 
 def test_two_invoices_stay_two_facts():

@@ -10,6 +10,7 @@ from memoryapp.llm.offline.vocabulary import (
     CAPITAL,
     DATED,
     DEMONYM,
+    FRIEND,
     JOB,
     NAME,
     NO_POINTER,
@@ -29,11 +30,16 @@ from memoryapp.llm.offline.vocabulary import (
 # "My older sister" says that there is another, so that nothing said of her has a key.
 _ONE = rf"(?:My|Our) (?P<relative>{RELATIVE})"
 _SOMEONE = (
-    rf"(?:My|Our) (?:(?:\w+er|little|big|\w+est|twin|late) )?(?:{RELATIVE}"
+    rf"(?:My|Our) (?:(?:(?:\w+er|little|big|\w+est|twin|late) )?(?:{RELATIVE}"
     rf"|parents|grandparents|in-laws|kids?|child(?:ren)?|sons|daughters|brothers|sisters|family)(?: {NAME})?"
+    rf"|(?:\w+ )?{FRIEND} {NAME})"
 )
 # One who is named may be one of several.
-_NAMED_ONE = rf"(?:My|Our) (?:\w+ )?{RELATIVE} {NAME}"
+_NAMED_ONE = rf"(?:My|Our) (?:\w+ )?(?:{RELATIVE}|{FRIEND}) {NAME}"
+_HAS_A_JOB = (
+    rf"(?:works as an? \w.+|(?:is|works as) (?:an?|the) (?:(?!bad |good |great |terrible )[\w-]+ ){{0,2}}?{JOB}"
+    rf"(?: (?:at|in|for) .+)?{TAIL})"
+)
 _SHE_IS = r"(?:'s|'re| is| are)(?: (?:also|now|still|a strict|severely|highly))*"
 _LIKES = r"(?:really )?(?:likes?|loves?|enjoys?|adores?|hates?|dislikes?|prefers?|can't stand|(?:doesn't|don't) like)"
 
@@ -94,15 +100,14 @@ FAMILY = (
     form("identity", rf"{_ONE} works (?:at|for) {CAPITAL}(?: .+)?{TAIL}", "family.{relative}.employer"),
     form(
         "identity",
-        rf"{_ONE} (?:is|works as) (?:an?|the) (?:(?!bad |good |great |terrible )[\w-]+ ){{0,2}}?{JOB}"
-        rf"(?: (?:at|in|for) .+)?{TAIL}",
+        rf"{_ONE} {_HAS_A_JOB}",
         "family.{relative}.occupation",
     ),
     form("identity", rf"{_ONE} is \d{{1,3}}(?: years old)?", "family.{relative}.age"),
     form(
         "identity",
         rf"{_NAMED_ONE} (?:works (?:at|for) {CAPITAL}(?: .+)?"
-        rf"|(?:is|works as) (?:an?|the) (?:[\w-]+ ){{0,2}}?{JOB}(?: .+)?"
+        rf"|{_HAS_A_JOB}"
         rf"|is \d{{1,3}}(?: years old)?|(?:has )?(?:just |recently )?moved to {NOT_A_PLACE}{NAME}{PLACE_TAIL})",
     ),
     form("identity", rf"{_SOMEONE} (?:was|were) born (?=.*{DATED}).+"),

@@ -16,10 +16,12 @@ from memoryapp.llm.offline.vocabulary import (
     DOCUMENT,
     EAT,
     EVENT,
+    FOOD,
     FORBIDDEN,
     HABIT,
     INSTRUCTION,
     JOB,
+    MEDICINE,
     MILESTONE,
     NAME,
     NO_POINTER,
@@ -32,7 +34,6 @@ from memoryapp.llm.offline.vocabulary import (
     PLACE_TAIL,
     SICKNESS,
     STATUS,
-    SUBSTANCE,
     TAIL,
     WE_HAVE,
     WHEN,
@@ -42,8 +43,19 @@ from memoryapp.llm.offline.vocabulary import (
 
 _ADVERBS = "(?:(?:really|also|still|just|currently|now|very|severely|highly|mildly|recently|always|mostly) )*"
 _I_AM = rf"I(?:'m| am) {_ADVERBS}"
+_I_HAVE_BEEN = "I(?:'ve| have) (?:always )?been "
 _I_HAVE = rf"I(?: have|'ve got| have got) {_ADVERBS}"
-_NEVER = "(?:don't|do not|can't|cannot|can not|never|no longer|must not|mustn't)"
+_NEVER = "(?:don't|do not|never|no longer)"
+_KINDS = "(?:any )?(?:(?:raw|cooked|smoked|white|red|green|black|dark|dried|soft|hard|fresh|cow's|goat's) )?"
+# Several at once: "nuts, eggs or fish".
+_SUBSTANCES = rf"{_KINDS}{{0}}(?:(?:,|,? or|,? and) {_KINDS}{{0}})*"
+# To the end of the sentence, but for a reason that lasts: what else goes on may make it a plan, a place or a doubt.
+_FOR_LIFE = (
+    r"(?: any ?more| any longer| at all| ever)?"
+    r"(?:(?:,|,? because|,? since|,? as) (?:I(?:'m| am| have|'ve got)|it|they) (?!.*\b(?:not|n't|no|never)\b)"
+    r"(?:[\w'-]+ ){0,3}?(?:allergic|intolerant|allergy|intolerance|diabetic|diabetes|coeliac|celiac|gives? me"
+    r"|makes? me)\b.*)?"
+)
 _LIKES = "(?:like|love|enjoy|adore|hate|dislike|detest|loathe)"
 # "The sea" is a taste, "the theme of love" is something just talked about.
 _NOT_THIS_ONE = r"(?!the (?-i:[a-z])\S* )"
@@ -56,6 +68,21 @@ _BUSINESS = either(
 _PASTIME = either(
     "piano,guitar,violin,cello,drums,flute,bass,saxophone,trumpet,ukulele,clarinet,harp,chess,tennis,football,soccer,"
     "basketball,volleyball,badminton,golf,hockey,rugby,cricket,squash,table tennis,bridge,poker,padel"
+)
+
+_INTEND = (
+    "(?:(?:I'm|I am|We're|We are)(?: (?:still|now|currently|also))? (?:planning|going) to"
+    "|(?:I|We)(?: (?:still|now|also|really))? (?:plan|want|intend) to)"
+)
+# What is planned for life holds without a day, too.
+_AIM = (
+    rf"(?:get married|retire|change jobs|quit my job|learn {CAPITAL}|have (?:a baby|children|kids)"
+    rf"|buy an? (?:\w+ )?(?:car|house|flat|apartment|bike|boat)"
+    rf"|(?:open|start) (?:an?|my own) (?:[\w-]+ ){{0,2}}?{_BUSINESS}"
+    rf"|(?:run|finish|complete|pass) (?:an?|the|my) (?:[\w'-]+ ){{0,2}}?{MILESTONE})\b"
+)
+_UNDERTAKE = either(
+    r"visit,travel,fly,go (?!to (?:bed|sleep)\b)(?:to|on),leave,sell,buy,renovate,celebrate,marry,climb,hike,cycle"
 )
 
 
@@ -105,7 +132,7 @@ _IDENTITY = (
         rf"(?:moved|relocated) (?:from {NAME} )?to {NOT_A_PLACE}(?:the )?{NAME}{PLACE_TAIL}",
         "city",
     ),
-    form("identity", r"I live (?:alone|(?:together )?with my .+)", "household"),
+    form("identity", r"(?:I|We) live (?:alone|(?:together )?with (?:my|our) .+)", "household"),
     form("identity", r"My time ?zone(?:'s| is) (?!not?\b).+", "time_zone"),
     form(
         "identity",
@@ -135,6 +162,11 @@ _IDENTITY = (
         "occupation",
     ),
     form("identity", rf"{_I_AM}(?:retired|self-employed|unemployed)", "occupation"),
+    form(
+        "identity",
+        rf"{_I_HAVE_BEEN}(?:working as )?an? (?:[\w-]+ ){{0,3}}?{JOB}(?: .+)? (?:since|for) .+",
+        "occupation",
+    ),
     form(
         "identity",
         r"I (?:mostly |usually )?work (?:from home|remotely|part[- ]time|full[- ]time|nights?)(?: .+)?",
@@ -168,7 +200,7 @@ _IDENTITY = (
 
 _CONSTRAINTS = (
     form("constraint", rf"(?:never|do not|don't) (?:ever )?call me {NOT_A_NAME}{NAME}"),
-    form("constraint", rf"{_I_AM}(?:allergic|intolerant) to {OBJECT}"),
+    form("constraint", rf"(?:{_I_AM}|{_I_HAVE_BEEN})(?:allergic|intolerant) to {OBJECT}"),
     form("constraint", rf"{_I_HAVE}an? (?:[\w-]+ ){{0,3}}(?:allergy|intolerance)(?: to {OBJECT})?"),
     form(
         "constraint",
@@ -178,22 +210,24 @@ _CONSTRAINTS = (
     ),
     form(
         "constraint",
+        rf"{_I_HAVE_BEEN}(?:an? )?(?:strict |lifelong )?{DIET}(?: (?:since|for|all) .+)?{TAIL}",
+        "diet",
+    ),
+    form(
+        "constraint",
         r"I (?:keep|eat|only eat) (?:kosher|halal|vegetarian|vegan|gluten[- ]free)(?: food| meat)?",
     ),
+    form("constraint", rf"I {EAT} no (?!more\b|longer\b){OBJECT}"),
     form("constraint", r"I(?:(?:'m| am) (?:on|following)| follow) an? (?:[\w-]+ )?[\w-]+ diet"),
     form(
         "constraint",
         rf"I (?:{_NEVER}|only) {EAT} (?!breakfast|lunch|dinner|enough|an?\b|another\b|the\b|much|at\b|when\b){OBJECT}",
     ),
+    form("constraint", rf"I{FORBIDDEN} (?:{EAT}|drink|have) {_SUBSTANCES.format(FOOD)}{_FOR_LIFE}"),
+    form("constraint", rf"I{FORBIDDEN} (?:have|take) {_SUBSTANCES.format(MEDICINE)}{_FOR_LIFE}"),
     form(
         "constraint",
-        rf"I{FORBIDDEN} (?:{EAT}|drink) (?!breakfast|lunch|dinner|supper|enough|an?\b|another\b|the\b|much\b|more\b"
-        rf"|here\b|there\b|out\b|too\b|at\b|when\b|before\b|after\b){OBJECT}",
-    ),
-    form("constraint", rf"I{FORBIDDEN} (?:have|take) (?:any )?(?:[\w-]+ )?{SUBSTANCE}\b.*"),
-    form(
-        "constraint",
-        rf"I (?:avoid|have to avoid|must avoid|can't have) (?!a\b|the\b|be(?:en|ing)\b|\w+ed\b){OBJECT}",
+        rf"I (?:avoid|have to avoid|must avoid) (?!a\b|the\b|be(?:en|ing)\b|\w+ed\b){OBJECT}",
     ),
     form(
         "constraint",
@@ -219,6 +253,11 @@ _CONSTRAINTS = (
     form("constraint", rf"(?:always|never) {INSTRUCTION} (?!up\b){NO_POINTER}.+"),
 )
 
+_NO_LONGER_SO = (
+    r"no longer|no more|any ?more|not (?!\w*\d)\w+|\w+n't|invalid|void|expired|cancell?ed|outdated|obsolete|wrong"
+    "|incorrect|replaced|old one|used up|until"
+)
+
 _TICKETS = (
     form(
         "ticket",
@@ -228,7 +267,7 @@ _TICKETS = (
     form(
         "ticket",
         rf"(?:My|The|Our) (?:\w+ ){{0,2}}?{DOCUMENT}(?: (?:number|no\.?|id|code|reference))?(?: for "
-        rf".+?)? is {NUMBER}(?: for (?:an?|the|my|our|some) .+)?{TAIL}",
+        rf".+?)? is {NUMBER}(?!.*\b(?:{_NO_LONGER_SO})\b)(?: for (?:an?|the|my|our|some) .+)?{TAIL}",
     ),
     form(
         "ticket", rf"(?:My|The|Our) (?:\w+ )?(?:flight|reference|confirmation) (?:number|code|id) is {NUMBER}"
@@ -265,6 +304,13 @@ _EVENTS = (
         rf"|travell?ing|moving|leaving|visiting|meeting|seeing (?:the|my|a)|going (?:to|on)"
         rf"|starting (?:a|my|at)|having (?:surgery|dinner|lunch)) {NO_POINTER}.*",
     ),
+    form(
+        "event",
+        rf"{_INTEND} (?:move|relocate|emigrate) (?:back )?to {NOT_A_PLACE}(?:the )?{NAME}"
+        rf"(?: (?:next|soon|by|before|after|some ?day)\b.*|{PLACE_TAIL})",
+    ),
+    form("event", rf"{_INTEND} {_AIM}(?: .+)?{TAIL}"),
+    form("event", rf"(?=.*{WHEN}){_INTEND} {_UNDERTAKE} {NO_POINTER}.+"),
     form(
         "event",
         rf"(?:(?:Yesterday|Today|Last \w+|On \w+),? )?(?:I|We) (?:got married|adopted|graduated|broke "

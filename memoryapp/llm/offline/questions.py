@@ -9,10 +9,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from memoryapp.llm.offline.arithmetic import Sum, find_sum
+from memoryapp.llm.offline.foreign import is_foreign
 from memoryapp.llm.offline.prompt import Recalled
 from memoryapp.llm.offline.secrets import has_secret
 from memoryapp.llm.offline.sentences import sentences, without_lead
 from memoryapp.llm.offline.statements import PASTED_CHARS, is_question
+from memoryapp.llm.offline.vocabulary import FORBIDDEN
 
 _NONE = frozenset[str]()
 ANSWERS_SHOWN = 5
@@ -58,10 +60,12 @@ _ASKS_FORBIDDEN = re.compile(
     re.IGNORECASE,
 )
 _FORBIDS = re.compile(
-    r"\b(?:not|never|no|cannot|avoid|allerg\w+|intoleran\w+|only|without|vegan|vegetarian|forbidden|free|kein\w*|nicht|nie)\b"
-    r"|n['’]t\b",
+    r"\b(?:not|never|no|cannot|avoid|allerg\w+|intoleran\w+|vegan|vegetarian|forbidden|kein\w*|nicht|nie)\b"
+    r"|\bonly (?:eat|drink)s? (?!at\b|with\b|in\b)|n['’]t\b",
     re.IGNORECASE,
 )
+# "What am I not allowed to do?" asks for all of these.
+_IS_FORBIDDEN = re.compile(rf"I{FORBIDDEN}\b|ich darf (?:nicht|kein)", re.IGNORECASE)
 # "My daughter is 7" says how old she is; "my shoe size is 42" does not.
 _AGE = re.compile(r"\b(?:I am|I['’]m|s?he is|s?he['’]s) \d{1,3}\b(?! \w)", re.IGNORECASE)
 _AGE_OF_SOMEBODY = re.compile(r"\b(?:is|turned) \d{1,3}\W*$")
@@ -80,12 +84,12 @@ _STOP = _words(
     "allowed permitted supposed s t d m ve re ll currently ever exactly yet still day days today now often "
     # What people keep in German is found by the commonest of its words.
     "ich du darf kann muss soll nicht kein keine keinen keiner ein eine einen der das mein meine wo wie wann "
-    "wer bin ist habe"
+    "wer bin ist habe hat hast was welche welcher welches"
 )
 # They name the relation, not the topic: enough only for a question that has nothing else ("what do I like?").
 _GENERIC = _words(
     "like love enjoy hate dislike prefer want need go come get make use usually always never only favourite "
-    "favorite"
+    "favorite avoid"
 )
 _EVERYTHING = _words("everything anything something memory memories fact facts last ago")
 # Too wide to be a topic where anything else is asked: "what food could make me ill?".
@@ -129,7 +133,10 @@ _IRREGULAR = {
     "children": "child", "wives": "wife", "colour": "color", "favourite": "favorite", "spoke": "speak",
     "spoken": "speak", "made": "make", "took": "take", "wore": "wear",
     "essen": "eat", "esse": "eat", "trinken": "drink", "trinke": "drink", "wohnen": "live", "wohne": "live",
-    "heißen": "name", "heiße": "name", "arbeiten": "work", "arbeite": "work", "beruf": "job", "hund": "dog",
+    "heißen": "name", "heiße": "name", "heißt": "name", "isst": "eat", "trinkt": "drink", "wohnt": "live",
+    "arbeitet": "work", "bruder": "brother", "schwester": "sister", "frau": "wife", "mann": "husband",
+    "mutter": "mother", "vater": "father", "sohn": "son", "tochter": "daughter",
+    "arbeiten": "work", "arbeite": "work", "beruf": "job", "hund": "dog",
     "katze": "cat", "geburtstag": "birthday", "allergisch": "allergic", "allergie": "allergy",
 }  # fmt: skip
 _ENDINGS = (("ies", "y"), ("sses", "ss"), ("ing", ""), ("ied", "y"), ("ed", ""), ("s", ""))
@@ -172,6 +179,8 @@ def find_questions(message: str) -> Questions:
 def pertinent(question: str, items: Sequence[Recalled]) -> list[Recalled]:
     """The items that answer ``question``, best first, at most ``ANSWERS_SHOWN``; usually none or one."""
     asked = _Words.of(question)
+    if not asked.stems and _ASKS_FORBIDDEN.search(question):
+        return _forbidden(items)[:ANSWERS_SHOWN]
     scored = [(score, item) for item in _evidence(items) if (score := _score(asked, item)) > 0]
     scored.sort(key=lambda pair: -pair[0])
     best, wanted = (scored[0][0], _covered(asked, scored[0][1])) if scored else (0.0, 0.0)
@@ -187,14 +196,23 @@ def pertinent(question: str, items: Sequence[Recalled]) -> list[Recalled]:
     return close[:ANSWERS_SHOWN]
 
 
-def closest(question: str, items: Sequence[Recalled]) -> list[Recalled]:
-    """What may answer ``question`` though no word says so, best first: recall found it for this very message.
+def _forbidden(items: Sequence[Recalled]) -> list[Recalled]:
+    return [item for item in _evidence(items) if _IS_FORBIDDEN.match(item.statement.replace("’", "'"))]
 
-    What is in every prompt was not found for it, and what is about another person or number is no answer.
+
+def closest(question: str, items: Sequence[Recalled]) -> list[Recalled]:
+    """What may answer ``question`` though few words say so, best first: recall found it for this very message.
+
+    What is in every prompt was not found for it, and what is about another person or number is no answer; nor is
+    what shares no word and no topic, where the lists of words know both languages.
     """
     asked = _Words.of(question)
     found = [
-        item for item in _evidence(items) if item.confidence is not None and not _is_of_another(asked, item)
+        item
+        for item in _evidence(items)
+        if item.confidence is not None
+        and not _is_of_another(asked, item)
+        and (_covered(asked, item) > 0 or is_foreign(question) or is_foreign(item.statement))
     ]
     return sorted(found, key=lambda item: -(item.confidence or 0.0))[:_GUESSES_SHOWN]
 
@@ -241,7 +259,7 @@ def _score(asked: _Words, item: Recalled) -> float:
         return 0.0
     confidence = item.confidence or 0.0
     coverage = _covered(asked, item)
-    is_pertinent = confidence >= _CONFIDENT or (coverage > 0 and coverage + confidence >= _ENOUGH)
+    is_pertinent = coverage > 0 and (confidence >= _CONFIDENT or coverage + confidence >= _ENOUGH)
     precision = len(asked.stems & told.stems) / max(1, len(told.stems))
     return coverage + confidence + precision / 4 if is_pertinent else 0.0
 

@@ -10,10 +10,14 @@ _NAME = r"""(?:pass\s?words?|passwd|pass\s?phrases?|pass\s?codes?|pin(?:\s?(?:co
     |(?:auth|bearer|my)[ _-]?tokens?
     |(?:door|alarm|gate|safe|security|access|verification|recovery|backup|entry)[ _-]?codes?
     |cvv|cvc|seed\s?phrase|recovery\s?phrase|social\s?security(?:\s?number)?|ssn|passport\s?(?:number|no)
-    |iban|account\s?number|(?:credit|debit|bank)\s?card\s?number)"""
+    |iban|account\s?number|(?:credit|debit|bank)\s?card\s?number
+    |(?:\w+-?)?(?:passw(?:o|ö)rt(?:e[rs]?)?|kennw(?:o|ö)rt(?:e[rs]?)?|passphrase)|geheimzahl|(?:\w+-)?pin-?nummer
+    |(?:t(?:ü|ue)r|alarm|tor|safe|tresor|zugangs|sicherheits|best(?:ä|ae)tigungs|wiederherstellungs)-?code
+    |(?:api|wlan)-?schl(?:ü|ue)ssel|zugangsdaten|(?:konto|kreditkarten|kartenpr(?:ü|ue)f|sozialversicherungs
+    |reisepass|pass|(?:personal)?ausweis)-?nummer)"""
 _NAMED = re.compile(rf"\b{_NAME}\b", re.IGNORECASE | re.VERBOSE)
 _TOLD = re.compile(
-    rf"""\b{_NAME}(?:\s+(?:for|to|of|on|at)\b[^.?!\n]{{1,40}}?)?(?:\s+(?:is|are)\b|['’]s\b|\s*[:=])\s*\S""",
+    rf"""\b{_NAME}(?:\s+(?:for|to|of|on|at|f(?:ü|ue)r|vom|von|zum|zur|am|bei)\b[^.?!\n]{{1,40}}?)?(?:\s+(?:is|are|ist|sind|lautet)\b|['’]s\b|\s*[:=])\s*\S""",
     re.IGNORECASE | re.VERBOSE,
 )
 _SHAPED = re.compile(

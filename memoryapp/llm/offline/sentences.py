@@ -25,9 +25,19 @@ _NOT_THE_USER = re.compile(
     re.DOTALL | re.MULTILINE | re.VERBOSE,
 )
 _BOUNDARY = re.compile(r"(?<=[.!?…])[)\]]*[ \t]+|(?<=[。？！])|;[ \t]+|\s*\n\s*")
-_TITLE = re.compile(r"\b(?:dr|mr|mrs|ms|prof|st|vs|approx)\.\Z", re.IGNORECASE)
-_DOTTED = re.compile(r"\b[a-z]\.[a-z]\.\Z", re.IGNORECASE)  # a.m., e.g.: may also end a sentence
-_BULLET = re.compile(r"\s*(?:[-*•]|\d{1,2}[.)])\s+")
+_NEVER_LAST = re.compile(
+    r"\b(?:dr|mr|mrs|ms|prof|st|vs|approx|hr|fr|nr|ca|bzw|evtl|ggf|inkl|geb|e\.\s?g|i\.\s?e|z\.\s?b|d\.\s?h|u\.\s?a"
+    r"|o\.\s?ä)\.\Z"
+    # Of "z. B." the first half, and the German "am 1. März", "mein 2. Kind".
+    r"|\b(?-i:[zduo])\.(?=\Z)|\b(?:am|vom|zum|bis|ab|im|de[rnms]|das|die|mein\w*|jede\w*|und|oder) \d{1,2}\.\Z",
+    re.IGNORECASE,
+)
+_MONTH = r"(?:Januar|Jänner|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember)\b"
+_NUMBERED = re.compile(r"\b\d{1,2}\.\Z")
+_DATED = re.compile(_MONTH, re.IGNORECASE)
+_DOTTED = re.compile(r"\b[a-z]\.[a-z]\.\Z", re.IGNORECASE)  # a.m., p.m.: may also end a sentence
+_BULLET = re.compile(rf"\s*(?:[-*•]|\d{{1,2}}[.)](?!\s+{_MONTH}))\s+", re.IGNORECASE)
+_LOOKED_AT = 20  # characters on either side of a full stop
 _CORRECTION = (
     r"(?:that(?:['’]s| is| was) (?:wrong|incorrect|not (?:right|correct|true any ?more)|a mistake)|I was wrong|I meant"
     r"|you(?:['’]re| are) wrong|correction)"
@@ -41,11 +51,11 @@ _LEAD = re.compile(
     re.IGNORECASE,
 )
 # "…, I am allergic to them" says nothing without what stands before it.
-_POINTS_BACK = r"I(?: am|['’]m) (?:\w+ )?(?:allergic|intolerant) to (?:it|them|that|those|these|both)\b"
+POINTS_BACK = r"I(?: am|['’]m) (?:\w+ )?(?:allergic|intolerant) to (?:it|them|that|those|these|both)\b"
 # A clause ends where the user begins a new one about themself: "…, and I live in Porto".
 _CLAUSE = re.compile(
     r"(?:\s*,\s*(?:and |but |so |plus )?|\s+(?:and|but|plus)\s+)(?:also\s+)?(?=(?:I|I['’](?:m|ve)|my|we"
-    rf"|our|(?:you can )?call me|{ON_A_DAY},? (?:I|I['’]m|we|we['’]re))\b)(?!{_POINTS_BACK})",
+    rf"|our|(?:you can )?call me|{ON_A_DAY},? (?:I|I['’]m|we|we['’]re))\b)(?!{POINTS_BACK})",
     re.IGNORECASE,
 )
 # Cutting a sentence that opens with its condition would lose the condition.
@@ -118,11 +128,13 @@ def _cuts(masked: str) -> Iterator[tuple[int, int]]:
     for boundary in _BOUNDARY.finditer(masked):
         start, end = boundary.span()
         if "\n" in boundary.group() or not _is_abbreviation(
-            masked[max(0, start - 8) : start], masked[end : end + 1]
+            masked[max(0, start - _LOOKED_AT) : start], masked[end : end + _LOOKED_AT]
         ):
             yield start, end
     yield len(masked), len(masked)
 
 
 def _is_abbreviation(before: str, after: str) -> bool:
-    return bool(_TITLE.search(before)) or (bool(_DOTTED.search(before)) and not after.isupper())
+    if _NEVER_LAST.search(before) or (_NUMBERED.search(before) and _DATED.match(after)):
+        return True
+    return bool(_DOTTED.search(before)) and not after[:1].isupper()

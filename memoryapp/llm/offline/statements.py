@@ -10,8 +10,8 @@ Limits, on purpose or by nature:
 * A sentence with a condition, a doubt or reported speech ("if", "maybe", "she says") is dropped whole, even
   when part of it was a plain fact. So is every message that asks for work on a text ("translate: I live in
   Paris").
-* Of third parties only one's family and pets are kept, and of them the plain facts: name, place, work, diet,
-  tastes; of anybody else what is told with "remember that …".
+* Of third parties only one's family, pets and friends by name are kept, and of them the plain facts: name, place,
+  work, diet, tastes; of anybody else what is told with "remember that …".
 * A capital letter tells a name or a place from an ordinary word: "I live in lisbon" is not recognised, and
   "I moved to Erlang" would be taken for a move.
 * Pronouns are never resolved: "I love it" and "the second one" say nothing later and are not kept.
@@ -21,15 +21,26 @@ Limits, on purpose or by nature:
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from memoryapp.llm.offline.forms import FORMS
 from memoryapp.llm.offline.oneself import is_of_oneself
 from memoryapp.llm.offline.secrets import has_secret, names_secret
-from memoryapp.llm.offline.sentences import Sentence, sentences, without_lead
-from memoryapp.llm.offline.vocabulary import DOCUMENT, NAME, PET, RELATIVE, TAIL, WHEN, Form
+from memoryapp.llm.offline.sentences import POINTS_BACK, Sentence, sentences, without_lead
+from memoryapp.llm.offline.vocabulary import (
+    DIET,
+    DOCUMENT,
+    FRIEND,
+    NAME,
+    PET,
+    RELATIVE,
+    SICKNESS,
+    TAIL,
+    WHEN,
+    Form,
+)
 
 PASTED_CHARS = 4_000
 _SENTENCE_CHARS = 300
@@ -37,13 +48,15 @@ _SENTENCE_CHARS = 300
 MAX_STATEMENTS = 12
 
 _QUESTION = re.compile(
-    r"(?:what|who|whom|whose|where|why|how|which|do|does|did|can|could|will|would|is|are|am|was|were"
+    r"(?:what|who|whom|whose|where|why|how|which|do|does|did|can|could|will|would|is|are|am(?= I\b)|was|were"
     r"|has|have|should|may|shall|isn't|aren't|don't you|doesn't|didn't|any idea|tell me|guess)\b",
     re.IGNORECASE,
 )
 # Not learned from, but told from statements in the commonest of other languages, with or without a mark.
 _QUESTION_ELSEWHERE = re.compile(
-    r"¿|(?:qué|cuál|dónde|donde|cuándo|cuando|quién|cómo|où|quand|qui|quel(?:le)?s?|comment|onde|quando|quem|qual"
+    r"¿|(?:kann|darf|soll|muss|habe|hatte|bin|war|könnte|sollte|müsste) (?:ich|wir)\b"
+    r"|(?:kannst|könntest|würdest|willst|weißt|hast|bist) du\b"
+    r"|(?:qué|cuál|dónde|donde|cuándo|cuando|quién|cómo|où|quand|qui|quel(?:le)?s?|comment|onde|quando|quem|qual"
     r"|dove|chi|wo|wann|wer|wie|warum|wat|waar|где|когда|кто|что|как|какой)\b|.*(?:吗|呢|什么|哪[里儿个]|谁|几[点岁]"
     r"|多少|怎么|なに|何|どこ|いつ|だれ|ですか|ますか)",
     re.IGNORECASE,
@@ -67,7 +80,9 @@ _DOUBT = re.compile(
     r"|dream|joking|kidding|just kidding|for example|for instance|e\.g\.|hypothetically|not sure|don't "
     r"know|wonder|wondering|i guess|i suppose|i think|i believe|i feel like|used to|formerly|back when"
     r"|when i was|as a (?:kid|child)|until recently|not true|in (?:my|this|the) (?:novel|story|game"
-    r"|play|movie|film|book)|my character"
+    r"|play|movie|film|book)|my character|(?:no longer|not|isn't) valid"
+    r"|but i (?:(?:still|sometimes|often|always) )?(?:do|did|can|am|have)(?: (?:it|so|anyway|sometimes|often|still))*"
+    r"(?=\W*$)"
     rf"|in (?:[\w']+ ){{0,3}}?{_GAMES})\b",
     re.IGNORECASE,
 )
@@ -79,7 +94,8 @@ _REPORT = re.compile(
 _EXPLICIT = re.compile(
     r"(?:please )?(?:(?:can|could|would|will) you )?(?:please )?(?:(?:remember|don['’]t forget|do not "
     r"forget|keep in mind|bear in mind|memori[sz]e|note|make a note|take note|save|store)(?: for (?:me"
-    r"|later|next time))?(?:,? that\b|:| this:| that:)\s*|(?:bitte )?merke? dir:\s*"
+    r"|later|next time))?(?:,? that\b(?!['’,]|,? (?:please|thanks|for (?:me|later|next time))\b):?|:| this:)\s*"
+    r"|(?:bitte )?(?:merke? dir|vergiss nicht|denke? (?:bitte )?daran)(?: bitte)?:\s*"
     r"|(?:remember|don['’]t forget|keep in mind|note)\s+(?=(?:I|my|we|our|I['’]m|I['’]ve)\b))",
     re.IGNORECASE,
 )
@@ -89,7 +105,10 @@ _NOTHING_TO_KEEP = re.compile(
 )
 # What is said to the assistant, or of it, is no fact, unless a form knows it ("you can call me Al").
 _OF_THE_ASSISTANT = re.compile(
-    r"(?:you|your|you['’]\w+|ignore|disregard|forget|override|obey|bypass|reveal|pretend)(?![\w-])",
+    r"(?:(?:from now on|going forward|ab (?:jetzt|sofort|heute)|von nun an|künftig),? )?(?:bitte |please )?"
+    r"(?:you|your|you['’]\w+|ignore|disregard|forget|override|obey|bypass|reveal|pretend"
+    r"|(?:\w+(?:st|sst|ßt) )?(?:du|dir|dich)|dein\w*|sie (?:müssen|sollen|dürfen)|ignorier\w*|missacht\w*|vergiss"
+    r"|vergesse|gehorch\w*|umgeh\w*|verrat\w*|enthüll\w*|tu(?:e)? so)(?![\w-])",
     re.IGNORECASE,
 )
 # After a statement: it was none.
@@ -106,6 +125,21 @@ _FILLER = re.compile(
 )
 _LIST = re.compile(r",|\b(?:and|or|but|than|over|when|with|because|to|in|more)\b", re.IGNORECASE)
 
+_PERSONAL = re.compile(r"(?:I|my|we|our|ich|mein\w*|wir|unser\w*)\b", re.IGNORECASE)
+_CANNOT_HAVE = re.compile(
+    rf"\b(?:{DIET}|{SICKNESS}|allerg\w*|intoleran\w*|vegetari\w*|vegan\w*|\w*allergie|\w*unverträglichkeit|diet"
+    r"|darf (?:kein|nicht)\w*)\b",
+    re.IGNORECASE,
+)
+_OF_SOMEBODY = re.compile(rf"(?:my|our) (?:\w+ )?(?:{RELATIVE}|{FRIEND})\b", re.IGNORECASE)
+# Alone such a clause says nothing: "…, so I can't have one".
+_OF_WHAT_PRECEDES = re.compile(
+    r"\b(?:it|them|that|this|those|these|one|so|too|here|there)\W*$", re.IGNORECASE
+)
+_ALLERGIC_TO_IT = re.compile(
+    rf"(?P<first>.+?)(?:,? and|,? but|,? so|,)(?: also)? {POINTS_BACK}(?: (?:too|both|all))*", re.IGNORECASE
+)
+_PETS = re.compile(rf"\b{PET}s?\b", re.IGNORECASE)
 _CONTRAST = re.compile(r",? (?:and )?not (?P<wrong>[^,]+)$", re.IGNORECASE)
 _HOUSEHOLD = re.compile(
     rf"((?:I|We)\b.*?\b(?:live|living|moved|relocated|based)\b.+?),? (?:together )?with "
@@ -114,12 +148,13 @@ _HOUSEHOLD = re.compile(
 )
 _WITH_WHOM = re.compile(rf"(?:my|our) (?:{RELATIVE}|{PET}) {NAME}", re.IGNORECASE)
 _TOGETHER = re.compile(
-    rf"(?:I|We) live (?:together )?with (?P<whom>{_WITH_WHOM.pattern}(?:(?:, and|,| and) {_WITH_WHOM.pattern})*)"
+    rf"(?P<who>I|We) live (?:together )?with (?P<whom>{_WITH_WHOM.pattern}(?:(?:, and|,| and) {_WITH_WHOM.pattern})*)"
     rf"(?: in (?P<place>{NAME}))?",
     re.IGNORECASE,
 )
+_ITS_NAME = re.compile(rf"(?<=\w) (?!and\b){NAME}(?=$|,| and)")
 _GOES_ON = re.compile(
-    r"(?P<first>(?:My|Our)\b.+?)(?:,| and| but|, and|, but) (?:he|she|it|they)(?P<more>(?: |['’]).+)",
+    r"(?P<first>(?:My|Our)\b.+?)(?:,| and| but|, and|, but) (?P<rest>(?:he|she|it|they)(?P<more>(?: |['’]).+))",
     re.IGNORECASE,
 )
 _SUBJECT = re.compile(rf"(?P<subject>(?:My|Our) (?:\w+ )?(?:{RELATIVE}|{PET}|{DOCUMENT}))\b", re.IGNORECASE)
@@ -168,8 +203,7 @@ def find_statements(message: str, *, at_most: int = MAX_STATEMENTS) -> Findings:
             has_withheld = True
         else:
             found.update({statement.statement.casefold(): statement for statement in kept})
-            if not (kept or is_taken_back) and _may_seem_kept(sentence):
-                missed.append(sentence.text)
+            missed += [] if is_taken_back else _missed(sentence, kept)
     statements = tuple(found.values())
     more = max(len(statements) - at_most, 0)
     return Findings(statements[:at_most], has_withheld, more=more, missed=tuple(missed))
@@ -199,6 +233,18 @@ def _statements(sentence: Sentence) -> Iterator[Statement]:
             yield from _stated(clause)
 
 
+def _missed(sentence: Sentence, kept: Sequence[Statement]) -> list[str]:
+    """Of ``sentence`` what people may take for remembered though it is in none of ``kept``."""
+    if not kept:
+        return [sentence.text] if _may_seem_kept(sentence) else []
+    if _EXPLICIT.match(without_lead(sentence.text)):
+        return []
+    quotes = [statement.quote for statement in kept]
+    clauses = (_quote(clause) for clause in sentence.clauses())
+    rest = (clause for clause in clauses if not any(clause in quote or quote in clause for quote in quotes))
+    return [text for text in rest if _may_seem_kept(Sentence(text)) and not _OF_WHAT_PRECEDES.search(text)]
+
+
 def _may_seem_kept(sentence: Sentence) -> bool:
     text = without_lead(sentence.text)
     return sentence.is_own and is_of_oneself(text) and not (is_question(text) or names_secret(text))
@@ -225,11 +271,23 @@ def _told_to_keep(told: str, rest: str) -> Iterator[Statement]:
 
 def _stated(clause: str) -> Iterator[Statement]:
     """What one clause says: mostly one thing, each of several so that it can change without the others."""
-    several = _apart(clause) or _with_more(clause) or _without_contrast(clause)
+    several = _allergic(clause) or _apart(clause) or _with_more(clause) or _without_contrast(clause)
     if several:
         yield from several
     elif statement := _recognised(clause):
         yield statement
+
+
+def _allergic(clause: str) -> tuple[Statement, ...]:
+    """ "I love cats, but I'm allergic to them": the taste, and the whole, which alone says what is not borne."""
+    parts = _ALLERGIC_TO_IT.fullmatch(clause.rstrip(" .!"))
+    first = _recognised(parts["first"]) if parts else None
+    if first is None:
+        return ()
+    whole = _statement(clause, kind="constraint", key="")
+    if first.kind == "preference":
+        return (first, whole) if first.key else (whole,)
+    return (whole,) if first.kind == "constraint" or _PETS.search(first.quote) else (first,)
 
 
 def _apart(clause: str) -> tuple[Statement, ...]:
@@ -240,14 +298,19 @@ def _apart(clause: str) -> tuple[Statement, ...]:
 
 
 def _together(text: str) -> tuple[Statement, ...]:
-    """ "I live with my wife Ana and our dog Bruno in Lisbon": who they are, and the whole, which alone says so."""
+    """ "I live with my wife Ana and our dog Bruno in Lisbon": where, or with whom, and who they are."""
     parts = _TOGETHER.fullmatch(text.rstrip(" .!"))
     found = [_recognised(who[0]) for who in _WITH_WHOM.finditer(parts["whom"])] if parts else []
-    home = _recognised(f"I live in {parts['place']}" if parts["place"] else text) if parts else None
+    home = _recognised(_home(parts)) if parts else None
     if not (home and all(found)):
         return ()
-    whole = _statement(text, kind=home.kind, key=home.key)
-    return whole, *(who for who in found if who)
+    return replace(home, quote=_quote(text)), *(who for who in found if who)
+
+
+def _home(parts: re.Match[str]) -> str:
+    if parts["place"]:
+        return f"{parts['who']} live in {parts['place']}"
+    return f"{parts['who']} live with {_ITS_NAME.sub('', parts['whom'])}"
 
 
 def _without_contrast(clause: str) -> tuple[Statement, ...]:
@@ -262,7 +325,7 @@ def _without_contrast(clause: str) -> tuple[Statement, ...]:
 
 
 def _with_more(clause: str) -> tuple[Statement, ...]:
-    """ "My daughter's name is Clara and she is 7": her name, and the whole, which alone says who is 7.
+    """ "My daughter's name is Clara and she is 7": her name, and her age with "my daughter" for "she".
 
     What goes on in a way that no form knows, or where neither has a key, stays one statement.
     """
@@ -275,7 +338,7 @@ def _with_more(clause: str) -> tuple[Statement, ...]:
     more = _recognised(f"{subject['subject']}{goes_on}")
     if more is None or first.key == more.key:
         return (_statement(clause, kind=first.kind, key=first.key),)
-    return first, _statement(clause, kind=more.kind, key=more.key)
+    return first, replace(more, quote=_quote(parts["rest"]))
 
 
 def _recognised(clause: str) -> Statement | None:
@@ -287,17 +350,28 @@ def _recognised(clause: str) -> Statement | None:
 
 
 def _plain(clause: str) -> Statement:
-    """Kept because the person asked: with a date an event, about themself a preference."""
-    is_personal = re.match(r"(?:I|my|we|our|ich|mein\w*|wir|unser\w*)\b", clause, re.IGNORECASE)
-    is_dated = re.search(WHEN, clause, re.IGNORECASE)
-    return _statement(clause, kind="preference" if is_personal and not is_dated else "event", key="")
+    """Kept because the person asked."""
+    return _statement(clause, kind=_plain_kind(clause), key="")
+
+
+def _plain_kind(clause: str) -> str:
+    """With a date an event; about the person what they cannot have, who somebody is, or a preference."""
+    if not _PERSONAL.match(clause) or re.search(WHEN, clause, re.IGNORECASE):
+        return "event"
+    if _CANNOT_HAVE.search(clause):
+        return "constraint"
+    return "identity" if _OF_SOMEBODY.match(clause) else "preference"
 
 
 def _statement(clause: str, *, kind: str, key: str) -> Statement:
-    quote = clause.strip().rstrip(" ,;:?")
+    quote = _quote(clause)
     text = " ".join(quote.split())
     ending = "" if text.endswith((".", "!", "…")) else "."
     return Statement(statement=text[:1].upper() + text[1:] + ending, kind=kind, key=key, quote=quote)
+
+
+def _quote(clause: str) -> str:
+    return clause.strip().rstrip(" ,;:?")
 
 
 def _key(form: Form, match: re.Match[str], text: str) -> str:
