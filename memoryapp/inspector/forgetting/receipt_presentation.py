@@ -21,7 +21,7 @@ _PLACES: Final[Mapping[Place, "StrPromise"]] = {
     Place.ROWS: gettext_lazy("The rows in the database"),
     Place.DERIVED: gettext_lazy("What was made of it: summaries, lessons, titles"),
     Place.STORES: gettext_lazy("What is on its way: queues and caches"),
-    Place.FILES: gettext_lazy("The files on this server"),
+    Place.FILES: gettext_lazy("The files on this server, logs too"),
     Place.BACKUPS: gettext_lazy("Backups"),
     Place.EXPORTS: gettext_lazy("Copies that you exported, and what programs read before"),
     Place.PROVIDER: gettext_lazy("The company whose model answered you"),
