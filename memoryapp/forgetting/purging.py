@@ -256,7 +256,7 @@ def _rewrite_tables(log: _Log, entry: dict[str, Any]) -> None:
     waiting = _tables_of_receipts()
     stale = [table for table in found if table in waiting or before.get(table) != written.get(table, 0)]
     run.written = {**before, "epoch": epoch}
-    slowest, in_use = ("", 0.0), []
+    longest_s, in_use = 0.0, []
     for number, table in enumerate([*stale, SAMPLES], start=1):
         entry["detail"] = f"{number} of {len(stale) + 1}: {table}"
         run.save(update_fields=["steps"])
@@ -264,13 +264,11 @@ def _rewrite_tables(log: _Log, entry: dict[str, Any]) -> None:
         if seconds is None:
             in_use.append(table)
             continue
-        slowest = max(slowest, (table, seconds), key=lambda pair: pair[1])
+        longest_s = max(longest_s, seconds)
         if table != SAMPLES:
             run.written[table] = written.get(table, 0)
     run.written["deleted"] = deleted
-    entry["detail"] = (
-        f"{len(stale)} of {len(found)} tables, the longest {slowest[0]} in {slowest[1]:.2f} seconds"
-    )
+    entry["detail"] = f"{len(stale)} of {len(found)} tables, each in {longest_s:.2f} seconds or less"
     if in_use:
         raise _KeptError(f"In use each time: {', '.join(in_use)}. Purge again at a quieter hour.")
 

@@ -1,11 +1,11 @@
-"""Changes of the rules of kinds, each a row: made at once or on a day to come, and taken back.
+"""Changes of the rules of kinds, each a row: made at once or on a day to come, and undone.
 
 A change hides and never deletes: expiry is decided in the query. ``operations.delete_faded`` deletes nothing of a kind
-until its lifetime has stood for ``expired_hours``, so that taking a change back within that time brings back what it
+until its lifetime has stood for ``expired_hours``, so that undoing a change within that time brings back what it
 hid, to the row.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any
@@ -33,6 +33,7 @@ FIELDS = (
     "needs_confirmation",
 )
 LONGEST_AHEAD = timedelta(days=366)  # nobody remembers a change longer than that
+_LAST_FIRST = (F("applied_at").desc(nulls_first=True), "-id")  # of those that are not undone
 
 Rule = Mapping[str, Any]
 
@@ -51,8 +52,15 @@ class ChangeToComeError(MemoryAppError):
     http_status = 409
 
 
+class ChangeFollowedError(MemoryAppError):
+    """A newer one was made. ``details["newest"]``: the one to undo first."""
+
+    code = "kind_change_followed"
+    http_status = 409
+
+
 class ChangeUndoneError(MemoryAppError):
-    """It was taken back, or withdrawn, already."""
+    """It was undone, or withdrawn, already."""
 
     code = "kind_change_undone"
     http_status = 409
@@ -97,10 +105,15 @@ def to_come(kind: Kind | None = None) -> QuerySet[KindChange]:
 
 
 def undo_until(change: KindChange) -> datetime | None:
-    """While everything that an applied change hid is still there; None: it is not applied, or taken back."""
+    """While everything that an applied change hid is still there; None: it is not applied, or undone."""
     if change.applied_at is None or change.undone_at is not None:
         return None
-    return change.applied_at + timedelta(hours=tuning.conf().expired_hours)
+    return kept_until(change.applied_at)
+
+
+def kept_until(changed_at: datetime) -> datetime:
+    """Until when nothing is deleted of what a change of a lifetime hides that is made, or undone, at that moment."""
+    return changed_at + timedelta(hours=tuning.conf().expired_hours)
 
 
 def preview(kind: Kind, *, after: int | None, applies_at: datetime | None = None) -> list[Fading]:
@@ -119,25 +132,25 @@ def preview(kind: Kind, *, after: int | None, applies_at: datetime | None = None
 
 
 def moved(kind: Kind, *, after: int | None, applies_at: datetime | None = None) -> Moved:
-    """Of the rows that another lifetime leaves there when it begins to act: how many get another end, and which."""
+    """Of the rows that are there when another lifetime begins to act, and stay: how many get another end, and which."""
     if kind.subject == Kind.Subject.RUN:
         return Moved()
+    return kind_effects.moved(kind, before=kind.ttl_days, after=after, since=applies_at)
+
+
+def first_gone(kind: Kind, moved: Moved, *, after: int | None, applies_at: datetime | None = None) -> Fading:
+    """What ``preview`` counts, at the first end under a shorter lifetime of what ``moved`` is of."""
     swept_until = _swept_until(kind, applies_at) if applies_at else None
-    return kind_effects.moved(
-        kind, before=kind.ttl_days, after=after, since=applies_at, swept_until=swept_until
+    [found] = kind_effects.fading(
+        kind, before=kind.ttl_days, after=after, days=[0], since=moved.ends_at, swept_until=swept_until
     )
+    return found
 
 
-def can_be_undone(change: KindChange, *, waiting: Collection[int]) -> bool:
-    """Whether ``undo`` takes it. ``waiting``: the kinds that have a change to come."""
-    if change.undone_at is not None:
-        return False
-    if change.applied_at is None:
-        return True
-    present = rule(change.kind)
-    return change.kind_id not in waiting and all(
-        present[field] == value for field, value in change.after.items()
-    )
+def undoable(kind: Kind | None = None) -> list[KindChange]:
+    """What ``undo`` takes: of each kind, or of one, the change that is to come, or else the newest that was made."""
+    last = history(kind).filter(undone_at=None).order_by("kind_id", *_LAST_FIRST).distinct("kind_id")
+    return [change for change in last if change.applied_at is None or _is_so(change.kind, change.after)]
 
 
 def change(
@@ -179,12 +192,14 @@ def change_within(
     if applies_at is not None:
         require_ahead(applies_at, now=now)
     _set(kind, present)
+    lifetime = after.get("ttl_days", kind.ttl_days)
     made = KindChange(
         kind=kind,
         changed_by_id=changed_by,
         before={field: present[field] for field in after},
         after=after,
-        preview=_counted(preview(kind, after=after.get("ttl_days", kind.ttl_days), applies_at=applies_at)),
+        preview=_counted(preview(kind, after=lifetime, applies_at=applies_at)),
+        moved=asdict(moved(kind, after=lifetime, applies_at=applies_at)),
         applies_at=applies_at or now,
     )
     if applies_at is None:
@@ -208,23 +223,26 @@ def apply_due(now: datetime) -> int:
 def undo(change_id: UUID, *, by: UUID | None, now: datetime) -> KindChange:
     """Withdraw one that is to come, or set the fields of one that was made to what they were.
 
-    What it hid is back at once, unless the sweep has deleted it since (``deleted_rows``). Raises NotFoundError,
-    ChangeUndoneError, KindChangedError when the rule was changed again, ChangeToComeError.
+    What it hid is back at once, unless the sweep has deleted it since (``deleted_rows``); what it kept longer is
+    hidden (``undo_hidden_rows``). Raises NotFoundError, ChangeUndoneError, ChangeToComeError, ChangeFollowedError, and
+    KindChangedError when the rule is no more what the change made it.
     """
     kind_slug = get_change(change_id).kind.slug
     with transaction.atomic(durable=True):
         kind = _locked(kind_slug)
         made = KindChange.objects.select_for_update().get(id=change_id)
         if made.undone_at is not None:
-            raise ChangeUndoneError(gettext("This change was taken back already."))
+            raise ChangeUndoneError(gettext("This change was undone already."))
         if made.applied_at is not None:
-            _require_as_seen(kind, made.after)
             _require_none_to_come(kind)
+            _require_newest(made)
+            _require_as_seen(kind, made.after)
+            made.undo_hidden_rows = _hidden_by(kind, made.before)
             _set(kind, made.before)
             kinds.validate(kind)
             kind.save()
         made.undone_at, made.undone_by_id = now, by
-        made.save(update_fields=["undone_at", "undone_by"])
+        made.save(update_fields=["undone_at", "undone_by", "undo_hidden_rows"])
     return made
 
 
@@ -235,7 +253,7 @@ def lifetime_is_settled(subject: Kind.Subject) -> bool:
 
 
 def run_lifetime_in_force() -> KindChange | None:
-    """The change that gave records of runs their lifetime, unless it was taken back; None when nobody changed it."""
+    """The change that gave records of runs their lifetime, unless it was undone; None when nobody changed it."""
     moved = KindChange.objects.filter(
         applied_at__isnull=False, after__has_key="ttl_days", kind__subject=Kind.Subject.RUN
     )
@@ -264,12 +282,16 @@ def _apply_one(change_id: UUID, *, now: datetime) -> bool:
 
 def _apply(kind: Kind, made: KindChange, *, now: datetime) -> None:
     made.before = {field: getattr(kind, field) for field in made.after}
-    after = made.after.get("ttl_days", kind.ttl_days)
-    made.hidden_rows = sum(fading.rows for fading in preview(kind, after=after)[:1])
+    made.hidden_rows = _hidden_by(kind, made.after)
     made.applied_at = now
     _set(kind, made.after)
     kinds.validate(kind)
     kind.save()
+
+
+def _hidden_by(kind: Kind, values: Rule) -> int:
+    """Rows that another rule hides at once."""
+    return sum(fading.rows for fading in preview(kind, after=values.get("ttl_days", kind.ttl_days))[:1])
 
 
 def _locked(slug: str) -> Kind:
@@ -288,6 +310,19 @@ def _require_as_seen(kind: Kind, seen: Rule | None) -> None:
             gettext("Somebody changed this kind meanwhile. Look at it again."),
             seen={field: seen[field] for field in moved},
             present={field: present[field] for field in moved},
+        )
+
+
+def _is_so(kind: Kind, values: Rule) -> bool:
+    present = rule(kind)
+    return all(present[field] == value for field, value in values.items())
+
+
+def _require_newest(change: KindChange) -> None:
+    newest = KindChange.objects.filter(kind=change.kind_id, undone_at=None).order_by(*_LAST_FIRST).first()
+    if newest is not None and newest != change:
+        raise ChangeFollowedError(
+            gettext("A newer change of this kind was made. Undo that one first."), newest=str(newest.id)
         )
 
 

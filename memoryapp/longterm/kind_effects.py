@@ -172,8 +172,8 @@ class Fading:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """Rows that a changed lifetime leaves there and gives another end, of how many people; the first end of any of
-    them under the present lifetime and under the other, None: never."""
+    """Rows that are there under both lifetimes and get another end, of how many people; the first end of any of them
+    under the present lifetime and under the other, None: never."""
 
     rows: int = 0
     users: int = 0
@@ -255,6 +255,11 @@ def fading(
     return [Fading(n, *found[6 * at : 6 * at + 6]) for at, n in enumerate(days)]
 
 
+def is_shorter(before: int | None, after: int | None) -> bool:
+    """Of two lifetimes that differ: whether ``after`` ends rows earlier."""
+    return before is None or (after is not None and after < before)
+
+
 def horizons(after: int | None) -> tuple[int, ...]:
     """Days to look ahead: a longer lifetime shows what it keeps only at its end."""
     if after is None or after <= HORIZONS_DAYS[-1]:
@@ -262,18 +267,11 @@ def horizons(after: int | None) -> tuple[int, ...]:
     return (*HORIZONS_DAYS, after)
 
 
-def moved(
-    kind: Kind,
-    *,
-    before: int | None,
-    after: int | None,
-    since: datetime | None = None,
-    swept_until: datetime | None = None,
-) -> Moved:
+def moved(kind: Kind, *, before: int | None, after: int | None, since: datetime | None = None) -> Moved:
     """What a lifetime of ``after`` instead of ``before`` days gives another end; otherwise as ``fading``."""
     if before == after:
         return Moved()
-    points = [(after, timedelta(0), since), (before if swept_until else None, timedelta(0), swept_until)]
+    points = [(lifetime, timedelta(0), since) for lifetime in (before, after)]
     sql = MOVED.format(**_table_of(kind))
     return Moved(*_rows(sql, points, kind_id=kind.id, before=before, after=after)[0])
 
@@ -376,8 +374,8 @@ def samples(kind: Kind, *, after: int | None, reader_id: UUID, now: datetime) ->
     Words are the reader's own: other people's do not leave the database.
     """
     ahead = timedelta(days=HORIZONS_DAYS[-1])
-    is_shorter = kind.ttl_days is None or (after is not None and after < kind.ttl_days)
-    shorter, longer = (after, kind.ttl_days) if is_shorter else (kind.ttl_days, after)
+    goes = is_shorter(kind.ttl_days, after)
+    shorter, longer = (after, kind.ttl_days) if goes else (kind.ttl_days, after)
     found = _rows(
         SAMPLES_OF.format(**_table_of(kind)),
         [(longer, timedelta(0), None), (shorter, ahead, None)],
@@ -386,7 +384,7 @@ def samples(kind: Kind, *, after: int | None, reader_id: UUID, now: datetime) ->
         limit=SAMPLES,
     )
     return [
-        Sample((now - affirmed_at).days, origin, status, words, goes=is_shorter)
+        Sample((now - affirmed_at).days, origin, status, words, goes=goes)
         for affirmed_at, origin, status, words in found
     ]
 

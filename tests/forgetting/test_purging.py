@@ -1,6 +1,7 @@
 """The purge, against the real servers of the run: what was deleted is in none of their files."""
 
 import os
+import re
 import threading
 from datetime import timedelta
 from io import StringIO
@@ -114,7 +115,7 @@ def test_every_column_that_holds_words_or_what_finds_them_is_without_samples(db)
         # Planned by: one fact per key, one answer per question. A purge samples them anew.
         *(("longterm_memory", name) for name in ("key", "slot", "digest")),
         # Numbers and ids.
-        *(("longterm_kindchange", name) for name in ("before", "after", "preview")),
+        *(("longterm_kindchange", name) for name in ("before", "after", "preview", "moved")),
         ("longterm_lifetimechange", "before"),
         ("longterm_experience", "tools"),
         ("scratchpad_run", "limits"),
@@ -141,6 +142,7 @@ def test_a_table_that_nobody_wrote_to_since_is_not_locked_again(alice):
 
     rewritten = next(step["detail"] for step in second.steps if step["name"] == "tables")
     assert int(rewritten.split()[0]) < len(purging.tables()) / 2
+    assert re.fullmatch(r"\d+ of \d+ tables, each in \d+\.\d\d seconds or less", rewritten)
 
 
 @COMMITTED

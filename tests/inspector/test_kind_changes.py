@@ -10,10 +10,12 @@ from django.utils import timezone
 
 from memoryapp.lifecycle.tasks import sweep
 from memoryapp.longterm import kind_changes
-from memoryapp.longterm.models import Kind, KindChange, Memory
+from memoryapp.longterm.models import Experience, Kind, KindChange, Memory
+from memoryapp.scratchpad.models import Run
 from memoryapp.transcript import conversations
 from tests.inspector.reading import words_of
 from tests.inspector.ruling import aged, applied, page_of, rule, seen, shown
+from tests.inspector.test_experiences import learn
 from tests.longterm.saying import live
 from tests.world import finished_turn
 
@@ -24,7 +26,7 @@ def test_what_another_lifetime_does_is_shown_before_it_is_done(staff, alice, bob
 
     response = shown(staff, ttl_days=30, rationale="Tastes change.")
 
-    fading = response.context["effects"].fading
+    fading = [row.fading for row in response.context["effects"].table]
     assert [(row.days, row.rows, row.users) for row in fading] == [(0, 1, 1), (7, 2, 2), (30, 2, 2)]
     assert Kind.objects.get(slug="preference").ttl_days == 365
     assert "Change it now: 1 memory of 1 person goes" in words_of(response)
@@ -41,15 +43,17 @@ def test_a_longer_lifetime_says_the_first_new_and_former_day_and_what_ends_later
     new, former = (timezone.localdate() + timedelta(days=days) for days in (90, 30))
     said = words_of(page)
     assert (
-        f"1 memory of 1 person will expire on {new:%-d %B %Y} instead of {former:%-d %B %Y} at the earliest; "
+        f"1 memory of 1 person will expire on {new:%-d %B %Y} instead of {former:%-d %B %Y}; "
         "nothing disappears now."
     ) in said
-    assert [(row.days, row.later) for row in page.context["effects"].fading] == [
+    assert [(row.fading.days, row.fading.later) for row in page.context["effects"].table] == [
         (0, 1),
         (7, 1),
         (30, 1),
         (90, 1),
     ]
+    assert "Kept longer still there, with a later end than now" in said
+    assert "Memories that go" not in said
     assert "brings all of them back" not in said
     assert "last said or extended" not in said
 
@@ -57,8 +61,8 @@ def test_a_longer_lifetime_says_the_first_new_and_former_day_and_what_ends_later
 @pytest.mark.parametrize(
     ("before", "after", "said"),
     [
-        (30, "", "will be kept for ever instead of expiring on {former} at the earliest; nothing"),
-        (None, 30, "will expire on {former} at the earliest instead of being kept for ever; nothing"),
+        (30, "", "will be kept for ever instead of expiring on {former}; nothing"),
+        (None, 30, "will expire on {former} instead of being kept for ever; nothing"),
     ],
 )
 def test_for_ever_has_no_day_in_the_sentence(staff, alice, before, after, said):
@@ -69,6 +73,61 @@ def test_for_ever_has_no_day_in_the_sentence(staff, alice, before, after, said):
 
     day = timezone.localdate() + timedelta(days=30)
     assert said.format(former=f"{day:%-d %B %Y}") in words_of(page)
+
+
+@pytest.mark.parametrize(
+    ("on_day", "said"),
+    [
+        (False, "1 memory that has expired comes back into use now; nothing disappears now."),
+        (True, "1 memory that has expired by then comes back into use; nothing disappears then."),
+    ],
+)
+def test_a_longer_lifetime_says_what_comes_back_and_keeps_it_out_of_the_dates(staff, alice, on_day, said):
+    Kind.objects.filter(slug="preference").update(ttl_days=30)
+    aged(alice, "I like figs", days=31)
+    day = timezone.localdate() + timedelta(days=1)
+    aged(alice, "I like plums", days=0)
+    values = {"applies_on": day.isoformat()} if on_day else {}
+    if on_day:
+        Memory.objects.filter(statement="I like figs").update(affirmed_at=timezone.now() - timedelta(days=30))
+
+    page = words_of(shown(staff, ttl_days=90, rationale="A season.", **values))
+
+    new, former = (timezone.localdate() + timedelta(days=days) for days in (90, 30))
+    moved = f"1 memory of 1 person will expire on {new:%-d %B %Y} instead of {former:%-d %B %Y}"
+    assert f"{moved}; {said}" in page
+
+
+def test_experiences_are_called_so(staff, alice):
+    learn(alice, "Ship it")
+    Experience.objects.update(affirmed_at=timezone.now() - timedelta(days=40))
+
+    moved = words_of(shown(staff, "experience", ttl_days=60, rationale="A season."))
+    gone = words_of(applied(staff, "experience", ttl_days=30, rationale="A season."))
+
+    assert "1 experience of 1 person will expire on" in moved
+    assert "1 experience hidden: until" in gone
+    assert "Undo: bring 1 experience back" in gone
+
+
+def test_of_records_the_sentence_says_which_day_moves(staff, alice):
+    Kind.objects.filter(slug="scratchpad").update(ttl_days=30)
+    conversation = conversations.start_conversation(alice, now=timezone.now())
+    finished_turn(alice, conversation.id, text="Go", reply="Gone")
+
+    longer = words_of(shown(staff, "scratchpad", ttl_days=60, rationale="A season."))
+    page = shown(staff, "scratchpad", ttl_days=7, rationale="A week.")
+    Run.objects.update(finished_at=timezone.now() - timedelta(days=40))
+    back = words_of(shown(staff, "scratchpad", ttl_days=60, rationale="A season."))
+
+    week, month, later = (timezone.localdate() + timedelta(days=days) for days in (7, 30, 60))
+    said = "1 record of 1 person will expire on {after:%-d %B %Y} instead of {before:%-d %B %Y}; nothing"
+    assert said.format(after=later, before=month) in longer
+    assert said.format(after=week, before=month) in words_of(page)
+    assert (f"End of {week:%-d %B %Y}", 1) in [
+        (row.when, row.fading.rows) for row in page.context["effects"].table
+    ]
+    assert "1 record that would be deleted is kept; nothing disappears now." in back
 
 
 def test_a_shorter_lifetime_says_what_disappears_and_until_when_it_can_be_undone(staff, alice, bob):
@@ -83,8 +142,94 @@ def test_a_shorter_lifetime_says_what_disappears_and_until_when_it_can_be_undone
     assert "last said or extended 42 days ago" in said
 
 
+def test_a_shorter_lifetime_that_takes_nothing_yet_shows_the_first_day_on_which_it_does(staff, alice, bob):
+    for user, days in ((alice, 0), (alice, 2), (bob, 1)):
+        aged(user, f"It was {days} days ago", days=days)
+
+    page = shown(staff, ttl_days=30, rationale="Tastes change.")
+
+    today = timezone.localdate()
+    first, former, week, month = (today + timedelta(days=days) for days in (28, 363, 7, 30))
+    said = words_of(page)
+    assert (
+        f"3 memories of 2 people will begin to expire on {first:%-d %B %Y} instead of {former:%-d %B %Y}; "
+        "nothing disappears now."
+    ) in said
+    assert [(row.when, row.fading.rows) for row in page.context["effects"].table] == [
+        ("Now", 0),
+        (f"in 7 days · {week:%-d %B %Y}", 0),
+        (f"End of {first:%-d %B %Y}", 1),
+        (f"in 30 days · {month:%-d %B %Y}", 2),
+    ]
+    assert "Memories that go that would otherwise still be there" in said
+    assert "Kept longer" not in said
+    assert "at the earliest" not in said
+
+
+def test_a_change_to_come_names_the_dates_from_its_day_on(staff, alice):
+    aged(alice, "I like figs", days=0)
+    day = timezone.localdate() + timedelta(days=9)
+
+    page = shown(staff, ttl_days=30, rationale="Tastes change.", applies_on=day.isoformat())
+
+    week, month = (day + timedelta(days=days) for days in (7, 30))
+    first = timezone.localdate() + timedelta(days=30)
+    assert [(row.when, row.fading.rows) for row in page.context["effects"].table] == [
+        (f"On {day:%-d %B %Y}", 0),
+        (f"7 days after · {week:%-d %B %Y}", 0),
+        (f"End of {first:%-d %B %Y}", 1),
+        (f"30 days after · {month:%-d %B %Y}", 1),
+    ]
+
+
 def test_of_nothing_nothing_disappears(staff):
-    assert "Nothing disappears now." in words_of(shown(staff, ttl_days=30, rationale="Tastes change."))
+    said = words_of(shown(staff, ttl_days=30, rationale="Tastes change."))
+
+    assert "Nothing disappears now." in said
+    assert "in 30 days ·" not in said
+
+
+def test_where_each_has_a_date_of_its_own_there_is_no_table_of_zeros(staff, alice):
+    aged(alice, "I like figs", days=3)
+    aged(alice, "I like plums", days=3)
+    Memory.objects.update(expires_at=timezone.now() + timedelta(days=3))
+
+    said = words_of(shown(staff, ttl_days=30, rationale="Tastes change."))
+
+    assert "Nothing disappears now. Not touched: 2 with a date of their own." in said
+
+
+def test_what_is_looked_at_has_one_title_for_the_lifetime(staff, alice):
+    aged(alice, "I like figs", days=3)
+
+    page = shown(staff, ttl_days=30, rationale="Tastes change.").content.decode()
+
+    assert re.findall(r"<(dt|h3)>Lifetime</", page) == ["dt"]
+
+
+@pytest.mark.parametrize(
+    ("values", "is_said"),
+    [
+        ({"ttl_days": 30, "half_life_days": 31}, True),
+        ({"ttl_days": 30, "half_life_days": 30}, False),
+        ({"ttl_days": "", "half_life_days": 400}, False),
+        ({"ttl_days": 30, "half_life_days": ""}, False),
+    ],
+)
+def test_a_half_life_that_no_memory_reaches_is_said_and_not_refused(staff, values, is_said):
+    page = shown(staff, **values, rationale="Tastes change.")
+
+    said = "The half-life (31 days) is longer than the lifetime (30 days)"
+    assert page.status_code == 200
+    assert (said in words_of(page)) == is_said
+    assert ("The half-life (" in words_of(page)) == is_said
+
+
+def test_the_label_of_the_reason_says_when_it_is_needed(staff):
+    said = words_of(staff.get(page_of("preference")))
+
+    assert "Why so (needed for a new lifetime)" in said
+    assert "Left empty, the reason so far stays." in said
 
 
 def test_a_change_that_hid_nothing_threatens_with_no_deletion(staff, alice):
@@ -303,7 +448,7 @@ def test_what_the_other_fields_do_is_said_too(staff, alice, bob):
     assert (effects.sureness.drops, effects.sureness.drops_users, effects.sureness.returns) == (1, 1, 0)
     assert (effects.standing.people, effects.standing.most_rows) == (1, 1)
     assert effects.unconfirmed == 0
-    assert list(effects.fading) == []
+    assert list(effects.table) == []
 
 
 def test_rows_with_an_end_of_their_own_are_counted_as_untouched(staff, alice):
@@ -315,8 +460,8 @@ def test_rows_with_an_end_of_their_own_are_counted_as_untouched(staff, alice):
 
     effects = shown(staff, ttl_days=30, rationale="Tastes change.").context["effects"]
 
-    assert (effects.exempt.kept, effects.exempt.dated) == (1, 1)
-    assert effects.fading[0].rows == 1
+    assert effects.exempt_words == "Not touched: 1 kept for ever, 1 with a date of its own."
+    assert effects.goes_first.rows == 1
 
 
 def test_a_change_on_a_day_waits_for_the_beginning_of_that_day_where_the_admin_is(staff, carol, alice):
@@ -341,7 +486,7 @@ def test_what_was_done_is_told_below_the_tabs(staff):
     undone = staff.post(url, follow=True).content.decode()
 
     assert made.index('class="tabs"') < made.index("Changed: ")
-    assert undone.index('class="tabs"') < undone.index("Taken back: ")
+    assert undone.index('class="tabs"') < undone.index("Undone: ")
 
 
 def test_of_two_changes_the_newest_is_undone_first_and_then_the_one_before(staff):
@@ -401,7 +546,8 @@ def test_what_the_sweep_has_deleted_does_not_come_back_and_the_page_says_so(staf
 
     said = words_of(staff.get(page_of("preference")))
     assert "1 is gone for good by this change: only the rule comes back" in said
-    assert "Restore the rule before" in said
+    assert "Undo: " not in said
+    assert "Undo 1 is gone for good" in said
     page = staff.post(reverse("policies:change_undo", args=[KindChange.objects.get().id]), follow=True)
 
     assert "Gone for good: 1 memory." in words_of(page)

@@ -35,6 +35,29 @@ def test_a_person_sees_how_many_of_a_kind_are_theirs_and_staff_those_of_all(clie
     assert [(each.rows, each.kept) for each in held.values()] == [(1, 0), (1, 1), (2, 1)]
 
 
+def test_kept_for_ever_is_told_where_it_is_the_exception(staff, bob):
+    Memory.objects.filter(id=aged(bob, "I like dates", days=2).id).update(is_kept=True)
+
+    exception = words_of(staff.get(KINDS)), words_of(staff.get(page_of("preference")))
+    Kind.objects.filter(slug="preference").update(ttl_days=None)
+    rule_itself = words_of(staff.get(KINDS)), words_of(staff.get(page_of("preference")))
+
+    assert "1 1 for ever 1 person" in exception[0]
+    assert "1 held now by 1 person, 1 of them for ever" in exception[1]
+    assert "1 1 for ever" not in rule_itself[0]
+    assert "1 held now by 1 person" in rule_itself[1]
+    assert "of them for ever" not in rule_itself[1]
+
+
+def test_the_page_of_a_kind_says_what_keeps_it_from_being_deleted(staff, bob):
+    for words in ("I like figs", "I like dates"):
+        aged(bob, words, days=2)
+
+    said = words_of(staff.get(page_of("preference")))
+
+    assert "A kind can be deleted once no memory belongs to it. 2 do." in said
+
+
 def test_the_table_asks_as_much_for_many_rows_as_for_few(client, alice, carol):
     client.force_login(carol)
     counts = []

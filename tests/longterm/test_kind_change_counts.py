@@ -219,7 +219,8 @@ def test_what_ends_later_is_counted_at_every_day_also_at_the_end_of_the_lifetime
 def test_the_days_that_are_named_are_the_first_ends_of_what_stays(clock, before, after, rows):
     with undone(), stopped_clock(clock):
         written(rows, clock=clock, kind=kind_with(before))
-        stays = there(after, clock)
+        was_there = there(before, clock)
+        stays = {memory_id: user for memory_id, user in there(after, clock).items() if memory_id in was_there}
         ended, ends = ends_of(stays, before), ends_of(stays, after)
         kind = kind_with(before)
         turn_to(clock)
@@ -232,6 +233,35 @@ def test_the_days_that_are_named_are_the_first_ends_of_what_stays(clock, before,
             assert (moved.rows, moved.users) == (len(ends), len({stays[memory_id] for memory_id in ends}))
             assert (moved.ended_at or NEVER) == min(ended.values())
             assert (moved.ends_at or NEVER) == min(ends.values())
+
+
+@pytest.mark.django_db
+@examples
+@given(
+    clock=clocks,
+    after=st.integers(1, 400),
+    more=st.none() | st.integers(1, 400),
+    rows=rows_of,
+    ahead=st.none() | st.integers(1, 60),
+)
+def test_what_is_shown_of_the_first_end_is_what_is_gone_by_then(clock, after, more, rows, ahead):
+    before = after + more if more else None
+    with undone(), stopped_clock(clock):
+        written(rows, clock=clock, kind=kind_with(before))
+        kind = kind_with(before)
+        applies_at = clock + timedelta(days=ahead) if ahead else None
+        turn_to(clock)
+        moved = kind_changes.moved(kind, after=after, applies_at=applies_at)
+        if not moved.rows:
+            return
+
+        shown = kind_changes.first_gone(kind, moved, after=after, applies_at=applies_at)
+
+        if applies_at:
+            turn_to(applies_at)
+            longterm.delete_faded()
+        goes = there(before, moved.ends_at).keys() - there(after, moved.ends_at).keys()
+        assert shown.rows == len(goes) > 0
 
 
 @pytest.mark.django_db

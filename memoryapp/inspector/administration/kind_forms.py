@@ -131,9 +131,10 @@ class ChangeForm(RuleForm):
         why = self.fields["rationale"]
         self.initial["rationale"] = ""
         why.required = False
+        why.label = gettext("Why so (needed for a new lifetime)")
         help_text = gettext(
-            "Shown to everyone beside each memory of this kind. So far: “{reason}” Empty: that stays. A new "
-            "lifetime needs a new reason."
+            "Shown to everyone beside each memory of this kind. So far: “{reason}” Left empty, the reason so far "
+            "stays. A new lifetime needs a new reason."
         )
         why.help_text = format_html(help_text, reason=gettext(kind.rationale))
 

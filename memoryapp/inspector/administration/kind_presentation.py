@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime, time, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -53,7 +53,7 @@ class State(models.TextChoices):
     TO_COME = "to_come", gettext_lazy("To come")
     IN_FORCE = "in_force", gettext_lazy("Applied")
     WITHDRAWN = "withdrawn", gettext_lazy("Withdrawn")
-    UNDONE = "undone", gettext_lazy("Taken back")
+    UNDONE = "undone", gettext_lazy("Undone")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,25 +87,43 @@ class SampleRow:
 
 
 @dataclass(frozen=True, slots=True)
+class FadingRow:
+    """What is gone and what ends later at one moment, named as a person says it."""
+
+    when: str
+    at: datetime
+    fading: Fading
+
+
+@dataclass(frozen=True, slots=True)
 class Effects:
     """What a drafted rule would do; parts that do not change are None or empty."""
 
     differences: Sequence[Difference]
     in_short: str
-    fading: Sequence[Fading]
-    exempt: Held
+    table: Sequence[FadingRow]
+    exempt_words: str
     ages: charts.Chart | None
     samples: Sequence[SampleRow]
     sureness: Sureness | None
     unconfirmed: int | None
     standing: Standing | None
+    half_life_words: str
     is_run: bool
     undo_hours: int
 
     @property
     def goes_first(self) -> Fading | None:
         """At once, or on the day of the change."""
-        return self.fading[0] if self.fading else None
+        return self.table[0].fading if self.table else None
+
+    @property
+    def has_gone(self) -> bool:
+        return any(row.fading.rows for row in self.table)
+
+    @property
+    def has_later(self) -> bool:
+        return any(row.fading.later for row in self.table)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +140,7 @@ class Past:
     applies_at: datetime
     ended_at: datetime | None
     ended_by: str
-    shown: Sequence[Mapping[str, int]]
-    hidden_rows: int
-    deleted_rows: int
+    outcome: str
     touches_lifetime: bool
     can_be_undone: bool
 
@@ -143,7 +159,7 @@ class Past:
 
 @dataclass(frozen=True, slots=True)
 class Undoing:
-    """What taking the newest change of a kind back does; ``gone``: rows that it cannot bring back.
+    """What undoing the newest change of a kind does; ``gone``: rows that it cannot bring back.
 
     ``brings_back``: whether it shows rows again that the change hid. ``until``: when what it ended is deleted, if it
     ended anything.
@@ -186,11 +202,16 @@ def effects(
     is_run = kind.subject == Kind.Subject.RUN
     is_other_lifetime = kind.ttl_days != after.ttl_days
     fading = lifetime_effects(kind, after.ttl_days, applies_at=applies_at) if is_other_lifetime else []
+    moved = (
+        lifetime_moved(kind, after.ttl_days, applies_at=applies_at)
+        if fading and not fading[0].rows
+        else Moved()
+    )
     return Effects(
         differences=differences(kind_changes.rule(kind), kind_changes.rule(after)),
-        in_short=_in_short(kind, after, fading[0], now=now, applies_at=applies_at) if fading else "",
-        fading=fading,
-        exempt=kind_effects.exempt(kind) if is_other_lifetime else Held(),
+        in_short=_in_short(kind, fading[0], moved, now=now, applies_at=applies_at) if fading else "",
+        table=_table(kind, after.ttl_days, fading, moved, now=now, applies_at=applies_at),
+        exempt_words=_exempt_words(kind_effects.exempt(kind)) if is_other_lifetime else "",
         ages=age_chart(kind, after.ttl_days, now=now) if is_other_lifetime and not is_run else None,
         samples=[]
         if is_run or not is_other_lifetime
@@ -207,6 +228,7 @@ def effects(
         standing=kind_effects.standing(kind, min_confidence=after.min_confidence)
         if kind.is_always_used != after.is_always_used
         else None,
+        half_life_words=_half_life_words(after),
         is_run=is_run,
         undo_hours=tuning.conf().expired_hours,
     )
@@ -219,18 +241,120 @@ def lifetime_effects(kind: Kind, after: int | None, *, applies_at: datetime | No
     endings = record_ages.endings(
         before=kind.ttl_days, after=after, days=kind_effects.horizons(after), since=applies_at
     )
-    return [
-        Fading(each.days, each.goes, each.users, kept_rows=each.stays, later=each.later) for each in endings
+    return [_of_records(ending) for ending in endings]
+
+
+def _of_records(ending: record_ages.Ending) -> Fading:
+    return Fading(ending.days, ending.goes, ending.users, kept_rows=ending.stays, later=ending.later)
+
+
+def lifetime_moved(kind: Kind, after: int | None, *, applies_at: datetime | None) -> Moved:
+    """What it gives another end; of whom, as ``lifetime_effects``."""
+    if kind.subject != Kind.Subject.RUN:
+        return kind_changes.moved(kind, after=after, applies_at=applies_at)
+    found = record_ages.moving(before=kind.ttl_days, after=after, since=applies_at)
+    return Moved(found.rows, found.users, found.ended_at, found.ends_at)
+
+
+def _table(
+    kind: Kind,
+    after: int | None,
+    fading: Sequence[Fading],
+    moved: Moved,
+    *,
+    now: datetime,
+    applies_at: datetime | None,
+) -> list[FadingRow]:
+    """Some days ahead, and the first end that a shorter lifetime brings forward."""
+    begins_at = applies_at or now
+    rows = [
+        FadingRow(_when(each.days, begins_at, applies_at), begins_at + timedelta(days=each.days), each)
+        for each in fading
     ]
+    if moved.ends_at and kind_effects.is_shorter(kind.ttl_days, after):
+        first = _first_gone(kind, moved, after=after, applies_at=applies_at)
+        said = gettext("End of {day}").format(day=_end_day(moved.ends_at))
+        rows.append(FadingRow(said, moved.ends_at, first))
+    return sorted(rows, key=lambda row: row.at)
 
 
-def _in_short(kind: Kind, after: Kind, first: Fading, *, now: datetime, applies_at: datetime | None) -> str:
-    """What another lifetime does, in one sentence with its dates. ``first``: what goes when it begins to act."""
+def _first_gone(kind: Kind, moved: Moved, *, after: int | None, applies_at: datetime | None) -> Fading:
+    """By the end of the first day on which any of what ``moved`` is of ends."""
+    if kind.subject != Kind.Subject.RUN:
+        return kind_changes.first_gone(kind, moved, after=after, applies_at=applies_at)
+    assert moved.ends_at is not None
+    midnight = datetime.combine(last_day(moved.ends_at) + timedelta(days=1), time())
+    since = timezone.make_aware(midnight)
+    [ending] = record_ages.endings(before=kind.ttl_days, after=after, days=[0], since=since)
+    return _of_records(ending)
+
+
+def _when(days: int, begins_at: datetime, applies_at: datetime | None) -> str:
+    day = date_format(timezone.localtime(begins_at + timedelta(days=days)), gettext("j F Y"))
+    if not days:
+        return gettext("On {day}").format(day=day) if applies_at else gettext("Now")
+    if applies_at:
+        said = ngettext("{n} day after · {day}", "{n} days after · {day}", days)
+    else:
+        said = ngettext("in {n} day · {day}", "in {n} days · {day}", days)
+    return said.format(n=count_text(days), day=day)
+
+
+def _exempt_words(exempt: Held) -> str:
+    """What no lifetime of the kind touches."""
+    if not exempt.rows:
+        return gettext("Nobody has kept one for ever or given one its own date.")
+    kept = gettext("{n} kept for ever").format(n=count_text(exempt.kept))
+    dated = ngettext("{n} with a date of its own", "{n} with a date of their own", exempt.dated)
+    parts = [
+        *([kept] if exempt.kept else []),
+        *([dated.format(n=count_text(exempt.dated))] if exempt.dated else []),
+    ]
+    said = gettext("Not touched: {parts}.")
+    return said.format(parts=", ".join(parts))
+
+
+def _half_life_words(rule: Kind) -> str:
+    """Said of a half-life that never comes to an end; otherwise empty."""
+    if rule.ttl_days is None or rule.half_life_days is None or rule.half_life_days <= rule.ttl_days:
+        return ""
+    said = gettext(
+        "The half-life ({half_life}) is longer than the lifetime ({lifetime}): each memory expires before it counts "
+        "half as recent."
+    )
+    return said.format(half_life=_days(rule.half_life_days), lifetime=_days(rule.ttl_days))
+
+
+def _in_short(kind: Kind, first: Fading, moved: Moved, *, now: datetime, applies_at: datetime | None) -> str:
+    """What another lifetime does, in one sentence with its dates. ``first``: what goes when it begins to act;
+    ``moved``: if nothing does, what gets another end."""
     if first.rows:
         return _gone_words(first, kind, begins_at=applies_at or now)
-    moved = kind_changes.moved(kind, after=after.ttl_days, applies_at=applies_at)
     nothing = gettext("nothing disappears then") if applies_at else gettext("nothing disappears now")
-    return f"{_moved_words(moved)}; {nothing}." if moved.rows else f"{capfirst(nothing)}."
+    said = [
+        _moved_words(moved, kind) if moved.rows else "",
+        _back_words(first.kept_rows, kind, is_now=applies_at is None) if first.kept_rows else "",
+        nothing,
+    ]
+    return f"{capfirst('; '.join(filter(None, said)))}."
+
+
+def _back_words(rows: int, kind: Kind, *, is_now: bool) -> str:
+    if kind.subject == Kind.Subject.RUN:
+        said = ngettext("{rows} that would be deleted is kept", "{rows} that would be deleted are kept", rows)
+    elif is_now:
+        said = ngettext(
+            "{rows} that has expired comes back into use now",
+            "{rows} that have expired come back into use now",
+            rows,
+        )
+    else:
+        said = ngettext(
+            "{rows} that has expired by then comes back into use",
+            "{rows} that have expired by then come back into use",
+            rows,
+        )
+    return said.format(rows=counted(rows, kind))
 
 
 def _gone_words(first: Fading, kind: Kind, *, begins_at: datetime) -> str:
@@ -247,19 +371,27 @@ def _gone_words(first: Fading, kind: Kind, *, begins_at: datetime) -> str:
     )
 
 
-def _moved_words(moved: Moved) -> str:
+def _moved_words(moved: Moved, kind: Kind) -> str:
     if moved.ends_at is None:
-        said = gettext(
-            "{rows} of {people} will be kept for ever instead of expiring on {before} at the earliest"
+        said = ngettext(
+            "{rows} of {people} will be kept for ever instead of expiring on {before}",
+            "{rows} of {people} will be kept for ever instead of beginning to expire on {before}",
+            moved.rows,
         )
     elif moved.ended_at is None:
-        said = gettext(
-            "{rows} of {people} will expire on {after} at the earliest instead of being kept for ever"
+        said = ngettext(
+            "{rows} of {people} will expire on {after} instead of being kept for ever",
+            "{rows} of {people} will begin to expire on {after} instead of being kept for ever",
+            moved.rows,
         )
     else:
-        said = gettext("{rows} of {people} will expire on {after} instead of {before} at the earliest")
+        said = ngettext(
+            "{rows} of {people} will expire on {after} instead of {before}",
+            "{rows} of {people} will begin to expire on {after} instead of {before}",
+            moved.rows,
+        )
     return said.format(
-        rows=counted(moved.rows),
+        rows=counted(moved.rows, kind),
         people=_people(moved.users),
         before=_end_day(moved.ended_at),
         after=_end_day(moved.ends_at),
@@ -299,8 +431,7 @@ def age_chart(kind: Kind, after: int | None, *, now: datetime) -> charts.Chart |
     )
 
 
-def past(change: KindChange, *, waiting: Collection[int]) -> Past:
-    """``waiting``: the kinds that have a change to come."""
+def past(change: KindChange, *, undoable: Collection[KindChange]) -> Past:
     why = change.after.get("rationale") or change.before.get("rationale") or ""
     turned = {field: value for field, value in change.after.items() if field != "rationale"}
     return Past(
@@ -314,23 +445,87 @@ def past(change: KindChange, *, waiting: Collection[int]) -> Past:
         applies_at=change.applied_at or change.applies_at,
         ended_at=change.undone_at,
         ended_by=_name(change.undone_by) if change.undone_at else "",
-        shown=change.preview if "ttl_days" in change.after else [],
-        hidden_rows=change.hidden_rows,
-        deleted_rows=change.deleted_rows,
+        outcome=_outcome(change) if "ttl_days" in change.after else "",
         touches_lifetime="ttl_days" in change.after,
-        can_be_undone=kind_changes.can_be_undone(change, waiting=waiting),
+        can_be_undone=change in undoable,
     )
 
 
+def _outcome(change: KindChange) -> str:
+    """What another lifetime was foreseen to do, and what it did."""
+    has_acted = change.applied_at is not None
+    said = [
+        _foreseen_gone(change),
+        _foreseen_back(change),
+        _foreseen_moved(change),
+        gettext("hidden when it acted: {n}").format(n=count_text(change.hidden_rows))
+        if change.hidden_rows
+        else "",
+        gettext("deleted for good since: {n}").format(n=count_text(change.deleted_rows))
+        if change.deleted_rows
+        else "",
+        gettext("hidden when it was undone: {n}").format(n=count_text(change.undo_hidden_rows))
+        if change.undo_hidden_rows
+        else "",
+        "" if has_acted else gettext("nothing has gone by it"),
+    ]
+    return capfirst(" · ".join(filter(None, said)) or _nothing_ended(change))
+
+
+def _nothing_ended(change: KindChange) -> str:
+    if change.kind.subject == Kind.Subject.RUN:
+        return gettext("nothing was deleted by it")
+    if kind_effects.is_shorter(change.before["ttl_days"], change.after["ttl_days"]):
+        return gettext("nothing ended earlier")
+    return gettext("nothing ended later")
+
+
+def _foreseen_gone(change: KindChange) -> str:
+    rows = ", ".join(_gone_by(row) for row in change.preview if row["rows"])
+    return gettext("foreseen to go: {rows}").format(rows=rows) if rows else ""
+
+
+def _gone_by(row: Mapping[str, int]) -> str:
+    said = gettext("{n} in {days} days") if row["days"] else gettext("{n} at once")
+    return said.format(n=count_text(row["rows"]), days=count_text(row["days"]))
+
+
+def _foreseen_back(change: KindChange) -> str:
+    rows = sum(row["kept_rows"] for row in change.preview[:1])
+    return gettext("foreseen to come back: {rows}").format(rows=counted(rows, change.kind)) if rows else ""
+
+
+def _foreseen_moved(change: KindChange) -> str:
+    rows = change.moved.get("rows", 0)
+    if not rows:
+        return ""
+    if change.moved["ends_at"] is None:
+        return gettext("foreseen to be kept for ever: {rows}").format(rows=counted(rows, change.kind))
+    if kind_effects.is_shorter(change.before["ttl_days"], change.after["ttl_days"]):
+        said = ngettext(
+            "foreseen to end earlier: {rows}, on {day}",
+            "foreseen to end earlier: {rows}, the first on {day}",
+            rows,
+        )
+    else:
+        said = ngettext(
+            "foreseen to end later: {rows}, on {day}",
+            "foreseen to end later: {rows}, the first on {day}",
+            rows,
+        )
+    day = _end_day(datetime.fromisoformat(change.moved["ends_at"]))
+    return said.format(rows=counted(rows, change.kind), day=day)
+
+
 def undoing(change: KindChange) -> Undoing:
-    """Of the newest change that was made, whose values are still those of its kind."""
+    """Of a change that was made and can be undone."""
     kind = change.kind
     back = change.before.get("ttl_days", kind.ttl_days)
     now = next(iter(lifetime_effects(kind, back)), Fading(0, 0, 0, 0))
     is_run = kind.subject == Kind.Subject.RUN
     return Undoing(
         change_id=change.id,
-        label=_undo_label(now, kind),
+        label=gettext("Undo") if change.deleted_rows else _undo_label(now, kind),
         brings_back=bool(now.kept_rows) and not is_run,
         gone=change.deleted_rows,
         until=kind_changes.undo_until(change) if now.kept_rows else None,
@@ -342,10 +537,10 @@ def _undo_label(now: Fading, kind: Kind) -> str:
     if now.kept_rows and is_run:
         return gettext("Undo: keep {rows}").format(rows=counted(now.kept_rows, kind))
     if now.kept_rows:
-        return gettext("Undo: bring {rows} back").format(rows=counted(now.kept_rows))
+        return gettext("Undo: bring {rows} back").format(rows=counted(now.kept_rows, kind))
     if now.rows and not is_run:
-        return gettext("Undo: hide {rows} again").format(rows=counted(now.rows))
-    return gettext("Undo: restore the rule")
+        return gettext("Undo: hide {rows} again").format(rows=counted(now.rows, kind))
+    return gettext("Undo")
 
 
 def _sample(sample: Sample) -> SampleRow:
@@ -368,19 +563,23 @@ def _name(person: Any) -> str:
     return person.get_username() if person else gettext("somebody who is gone")
 
 
-def counted(rows: int, kind: Kind | None = None) -> str:
-    """Of a kind, if it may be of records of runs."""
-    if kind is not None and kind.subject == Kind.Subject.RUN:
-        return ngettext("{n} record", "{n} records", rows).format(n=count_text(rows))
-    return ngettext("{n} memory", "{n} memories", rows).format(n=count_text(rows))
+def counted(rows: int, kind: Kind) -> str:
+    """By the name of what is of this kind."""
+    if kind.subject == Kind.Subject.RUN:
+        said = ngettext("{n} record", "{n} records", rows)
+    elif kind.subject == Kind.Subject.EXPERIENCE:
+        said = ngettext("{n} experience", "{n} experiences", rows)
+    else:
+        said = ngettext("{n} memory", "{n} memories", rows)
+    return said.format(n=count_text(rows))
 
 
-def held_words(held: Held) -> str:
+def held_words(held: Held, kind: Kind) -> str:
     """How much there is of a kind, and of how many people."""
     rows, kept = count_text(held.rows), count_text(held.kept)
     if not held.users:
         return gettext("{n} held now").format(n=rows)
-    if not held.kept:
+    if not held.kept or kind.ttl_days is None:
         return gettext("{n} held now by {people}").format(n=rows, people=_people(held.users))
     said = gettext("{n} held now by {people}, {kept} of them for ever")
     return said.format(n=rows, people=_people(held.users), kept=kept)

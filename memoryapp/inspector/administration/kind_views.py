@@ -132,9 +132,9 @@ def history(request: HttpRequest) -> HttpResponse:
     page, next_cursor = rest.page(
         kind_changes.history(of_kind), order=("-created_at", "-id"), cursor=cursor, limit=PAGE
     )
-    waiting = set(kind_changes.to_come().values_list("kind_id", flat=True))
+    undoable = kind_changes.undoable(of_kind)
     context = {
-        "changes": [show.past(change, waiting=waiting) for change in page],
+        "changes": [show.past(change, undoable=undoable) for change in page],
         "with_undo": True,
         "kind": of_kind,
         "all_kinds": queries.kinds(),
@@ -147,28 +147,36 @@ def history(request: HttpRequest) -> HttpResponse:
 @for_staff
 @require_POST
 def undo(request: HttpRequest, change_id: UUID) -> HttpResponse:
-    """Withdraw a change to come, or take one back that was made."""
+    """Withdraw a change to come, or undo one that was made."""
     change = kind_changes.get_change(change_id)
     try:
-        kind_changes.undo(change_id, by=caller(request).id, now=timezone.now())
+        undone = kind_changes.undo(change_id, by=caller(request).id, now=timezone.now())
     except MemoryAppError as error:
         messages.error(request, str(error))
     else:
-        messages.success(request, _undone(change))
+        messages.success(request, _undone(undone))
     return redirect("policies:kind", slug=change.kind.slug)
 
 
 def _undone(change: KindChange) -> str:
     """What is said of a change that is none any more."""
     if change.applied_at:
-        said = gettext("Taken back: the change of {kind}.")
+        said = gettext("Undone: the change of {kind}.")
     else:
         said = gettext("Withdrawn: the change of {kind}.")
     said = said.format(kind=gettext(change.kind.label))
+    if change.undo_hidden_rows and change.undone_at:
+        until = kind_changes.kept_until(change.undone_at)
+        said = f"{said} {_hidden(change.undo_hidden_rows, change.kind, until)}"
     if not change.deleted_rows:
         return said
     gone = gettext("Gone for good: {rows}.").format(rows=show.counted(change.deleted_rows, change.kind))
     return f"{said} {gone}"
+
+
+def _hidden(rows: int, kind: Kind, until: datetime) -> str:
+    said = gettext("{rows} hidden: until {moment} all of it can come back.")
+    return said.format(rows=show.counted(rows, kind), moment=_day(until, gettext("j M, H:i")))
 
 
 def _kind(
@@ -184,15 +192,15 @@ def _kind(
 ) -> HttpResponse:
     now = timezone.now()
     changes = list(kind_changes.history(found)[: LATEST + 1])
-    waiting = {found.id for change in changes if not change.applied_at and not change.undone_at}
-    shown = [show.past(change, waiting=waiting) for change in changes[:LATEST]]
+    undoable = kind_changes.undoable(found)
+    shown = [show.past(change, undoable=undoable) for change in changes[:LATEST]]
     present = kind_changes.rule(found)
     held = _held(found, kind_effects.held(kind_id=found.id), None)
     context = {
         "kind": found,
         "form": form,
         "held": held,
-        "held_words": show.held_words(held),
+        "held_words": show.held_words(held, found),
         "kept_for": show.value_words("ttl_days", found.ttl_days),
         "is_needed": found.subject != Kind.Subject.STATEMENT,
         "form_error": problem,
@@ -202,7 +210,7 @@ def _kind(
         "to_come": [row for row in shown if row.is_to_come],
         "changes": [row for row in shown if not row.is_to_come],
         "has_more": len(changes) > LATEST,
-        "undoing": _undoing(changes, present),
+        "undoing": next((show.undoing(change) for change in undoable if change.applied_at), None),
     }
     if after is not None:
         applies_at = form.applies_at()
@@ -215,15 +223,6 @@ def _kind(
             "token": signing.dumps(_draft(form.values(), applies_at, present), salt=LOOKED_AT),
         }
     return render(request, "policies/kind.html", context, status=status)
-
-
-def _undoing(changes: list[KindChange], present: Mapping[str, Any]) -> show.Undoing | None:
-    """Of the newest change that was made: while none waits, and nobody set its fields anew."""
-    if any(not change.applied_at and not change.undone_at for change in changes):
-        return None
-    made = next((change for change in changes if change.applied_at and not change.undone_at), None)
-    is_so = made is not None and all(present[field] == value for field, value in made.after.items())
-    return show.undoing(made) if made is not None and is_so else None
 
 
 def _held(kind: Kind, held: Mapping[int, Held], user_id: UUID | None) -> Held:
@@ -302,8 +301,7 @@ def _made(change: KindChange) -> str:
     said = gettext("Changed: {kind}. It holds from now on, for old memories too.").format(kind=kind)
     if not change.hidden_rows or not until:
         return said
-    hidden = gettext("{rows} hidden: until {moment} all of it can come back.")
-    return f"{said} {hidden.format(rows=show.counted(change.hidden_rows), moment=_day(until, gettext('j M, H:i')))}"
+    return f"{said} {_hidden(change.hidden_rows, change.kind, until)}"
 
 
 def _day(moment: datetime, form: str) -> str:

@@ -49,10 +49,7 @@ NOTHING = "–"
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """``technical``: what it is called in logs and in ``/metrics``."""
-
     label: str
-    technical: str = ""
     value: str = ""
     at: datetime | None = None
     is_warning: bool = False
@@ -60,7 +57,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A text or a moment; ``technical``: as in a figure."""
+    """A text or a moment; ``technical``: what logs call it."""
 
     column: str
     text: str = ""
@@ -89,17 +86,11 @@ class Table:
 
 
 def work(found: Operations) -> list[Figure]:
-    turns = [
-        Figure(gettext(TURNS[status]), f"turns {status}", count_text(count))
-        for status, count in found.turns.items()
-    ]
-    oldest = Figure(
-        gettext("The first reply waits since"), "oldest queued turn", NOTHING, at=found.oldest_queued_at
-    )
+    turns = [Figure(gettext(TURNS[status]), count_text(count)) for status, count in found.turns.items()]
+    oldest = Figure(gettext("The first reply waits since"), NOTHING, at=found.oldest_queued_at)
     queues = [
         Figure(
             gettext(QUEUES[name]),
-            f"queue {name}",
             gettext("not reachable") if waiting is None else count_text(waiting),
             is_warning=waiting is None,
         )
@@ -107,7 +98,6 @@ def work(found: Operations) -> list[Figure]:
     ]
     breakers = Figure(
         gettext("Chats summarised without the model"),
-        "open breakers",
         count_text(found.open_breakers),
         is_warning=bool(found.open_breakers),
     )
@@ -238,7 +228,7 @@ def purge(found: State) -> ShownPurge:
             step["name"],
             [
                 Cell(columns[1], NOTHING if step["seconds"] is None else number_format(step["seconds"], 1)),
-                Cell(columns[2], technical=step["detail"]),
+                Cell(columns[2], step["detail"]),
             ],
         )
         for step in (last.steps if last else ())

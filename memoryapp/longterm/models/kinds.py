@@ -4,6 +4,7 @@ from typing import ClassVar
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
+from django.core.serializers.json import DjangoJSONEncoder
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
@@ -138,16 +139,19 @@ class KindChange(models.Model):
     after = models.JSONField()
     # What the preview said when it was decided: [{"days", "rows", "users", "kept_rows"}].
     preview = models.JSONField(default=list)
+    # What it said of the rows that stay and end on another day: {"rows", "users", "ended_at", "ends_at"}.
+    moved = models.JSONField(default=dict, encoder=DjangoJSONEncoder)
     created_at = models.DateTimeField(auto_now_add=True)
     applies_at = models.DateTimeField()
     applied_at = models.DateTimeField(null=True, blank=True)
-    undone_at = models.DateTimeField(null=True, blank=True)  # withdrawn before it acted, or taken back after
+    undone_at = models.DateTimeField(null=True, blank=True)  # withdrawn before it acted, or undone after
     undone_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
     )
     # What it really did: rows that were hidden when it acted, and those of them that the sweep has deleted since.
     hidden_rows = models.PositiveIntegerField(default=0)
     deleted_rows = models.PositiveIntegerField(default=0)
+    undo_hidden_rows = models.PositiveIntegerField(default=0)  # rows that undoing it has hidden
 
     class Meta:
         indexes: ClassVar = [
