@@ -10,7 +10,12 @@ from memoryapp.lifecycle.tasks import sweep
 from memoryapp.longterm import experiences, kind_changes, kind_effects, kinds, queries
 from memoryapp.longterm import operations as longterm
 from memoryapp.longterm.experiences import Lesson
-from memoryapp.longterm.kind_changes import ChangeToComeError, ChangeUndoneError, KindChangedError
+from memoryapp.longterm.kind_changes import (
+    ChangeFollowedError,
+    ChangeToComeError,
+    ChangeUndoneError,
+    KindChangedError,
+)
 from memoryapp.longterm.kinds import Fading, KindInUseError
 from memoryapp.longterm.models import Experience, Kind, KindChange, Memory
 from memoryapp.policies.trust import Origin
@@ -168,12 +173,65 @@ def test_what_was_changed_again_since_is_not_overwritten_by_an_undo(db):
     assert first is not None
     assert second is not None
 
-    with pytest.raises(KindChangedError):
+    with pytest.raises(ChangeFollowedError) as refused:
         undo(first)
+    assert refused.value.details == {"newest": str(second.id)}
     undo(second)
     undo(first)
 
     assert queries.get_kind("event").ttl_days == 180
+
+
+def test_of_equal_changes_the_newest_alone_can_be_undone(db):
+    made = [change(ttl_days=days) for days in (30, 180, 30)]
+    first, _, newest = made
+    assert first is not None
+
+    with pytest.raises(ChangeFollowedError):
+        undo(first)
+
+    assert kind_changes.undoable() == kind_changes.undoable(queries.get_kind("event")) == [newest]
+    assert queries.get_kind("event").ttl_days == 30
+
+
+def test_what_is_to_come_is_what_can_be_undone_and_of_each_kind_the_newest(db):
+    change(half_life_days=7)
+    waiting = change(ttl_days=30, applies_at=timezone.now() + DAY)
+    of_another, _ = change("preference", ttl_days=60), change("preference", half_life_days=9)
+    newest = KindChange.objects.latest("id")
+    assert waiting is not None
+    assert of_another is not None
+
+    assert {made.id for made in kind_changes.undoable()} == {waiting.id, newest.id}
+    undo(newest)
+    undo(waiting)
+    assert of_another in kind_changes.undoable()
+
+
+def test_a_rule_that_is_no_more_what_the_change_made_it_is_not_overwritten(db):
+    made = change(ttl_days=30)
+    assert made is not None
+    Kind.objects.filter(slug="event").update(ttl_days=31)
+
+    with pytest.raises(KindChangedError):
+        undo(made)
+
+    assert kind_changes.undoable() == []
+
+
+def test_undoing_a_longer_lifetime_hides_what_it_kept_and_says_how_much_until_a_sweep_may_delete_it(alice):
+    remember(alice, "The exam is over", said_at=NOW - 200 * DAY)
+    remember(alice, "The exam is near", said_at=NOW - 10 * DAY)
+    made = change(ttl_days=400)
+    assert made is not None
+
+    undone = undo(made)
+    sweep()
+
+    assert live(alice) == ["The exam is near"]
+    assert (undone.hidden_rows, undone.undo_hidden_rows) == (0, 1)
+    change(ttl_days=400)
+    assert sorted(live(alice)) == ["The exam is near", "The exam is over"]
 
 
 def test_a_change_to_come_acts_on_its_day_by_the_sweep_and_once(alice):

@@ -70,3 +70,20 @@ def test_what_is_shown_to_go_is_what_the_sweep_drops(runs):
 
 def test_records_are_counted_for_one_person_and_for_all(runs, alice):
     assert (record_ages.count(alice.id), record_ages.count()) == (1, 2)
+
+
+@pytest.mark.parametrize(("before", "after"), [(30, 20), (20, 30), (None, 20), (20, None)])
+def test_what_is_there_under_both_lifetimes_is_moved_to_another_first_end(runs, before, after):
+    over, kept = (_run_of(runs[0].user) for _ in range(2))
+    now = timezone.now()
+    Run.objects.filter(id=over.id).update(finished_at=now - timedelta(days=25))
+    Run.objects.filter(id=kept.id).update(kept_until=now + timedelta(days=40))
+    oldest = Run.objects.get(id=runs[0].id).finished_at
+
+    found = record_ages.moving(before=before, after=after)
+
+    ends = [oldest + timedelta(days=days) if days else None for days in (before, after)]
+    assert (found.ended_at, found.ends_at) == tuple(ends)
+    # One with a later end of its own moves only where the other is for ever.
+    assert (found.rows, found.users) == ((3, 2) if None in {before, after} else (2, 2))
+    assert record_ages.moving(before=before, after=after, since=now + timedelta(days=50)).rows == 0
