@@ -53,8 +53,8 @@ _SUBSTANCES = rf"{_KINDS}{{0}}(?:(?:,|,? or|,? and) {_KINDS}{{0}})*"
 _FOR_LIFE = (
     r"(?: any ?more| any longer| at all| ever)?"
     r"(?:(?:,|,? because|,? since|,? as) (?:I(?:'m| am| have|'ve got)|it|they) (?!.*\b(?:not|n't|no|never)\b)"
-    r"(?:[\w'-]+ ){0,3}?(?:allergic|intolerant|allergy|intolerance|diabetic|diabetes|coeliac|celiac|gives? me"
-    r"|makes? me)\b.*)?"
+    r"(?:[\w'-]+ ){0,3}?(?:allergic|intolerant|allergy|intolerance|diabetic|diabetes|coeliac|celiac|vegan|vegetarian"
+    r"|muslim|jewish|hindu|gives? me|makes? me)\b.*)?"
 )
 _LIKES = "(?:like|love|enjoy|adore|hate|dislike|detest|loathe)"
 # "The sea" is a taste, "the theme of love" is something just talked about.

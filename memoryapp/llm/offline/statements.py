@@ -105,6 +105,7 @@ _NOTHING_TO_KEEP = re.compile(
 )
 # What is said to the assistant, or of it, is no fact, unless a form knows it ("you can call me Al").
 _OF_THE_ASSISTANT = re.compile(
+    r"(?:^|(?:[,;:]|\b(?:and|but|or|und|aber|oder))\s+)"
     r"(?:(?:from now on|going forward|ab (?:jetzt|sofort|heute)|von nun an|künftig),? )?(?:bitte |please )?"
     r"(?:you|your|you['’]\w+|ignore|disregard|forget|override|obey|bypass|reveal|pretend"
     r"|(?:\w+(?:st|sst|ßt) )?(?:du|dir|dich)|dein\w*|sie (?:müssen|sollen|dürfen)|ignorier\w*|missacht\w*|vergiss"
@@ -265,7 +266,7 @@ def _told_to_keep(told: str, rest: str) -> Iterator[Statement]:
         stated = [(rest, ())]
     for clause, known in stated:
         yield from known
-        if not known and not _OF_THE_ASSISTANT.match(clause):
+        if not known and not _OF_THE_ASSISTANT.search(clause):
             yield _plain(clause)
 
 
