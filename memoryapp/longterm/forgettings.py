@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import chain
 from typing import Any, Final
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -315,16 +316,14 @@ def _with_what_goes_along(asked: Sequence[Memory], *, is_final: bool) -> dict[UU
 def _bury(person: User, rows: Mapping[UUID, UUID], act: Forgetting, *, now: datetime) -> None:
     """A tombstone for every wording that the rows ever had and every turn in which they were said."""
     key = person.forgetting_key
-    worded = Memory.everything.for_user(person.id).filter(id__in=list(rows)).values_list("id", "statement")
+    held = Memory.everything.for_user(person.id).filter(id__in=list(rows)).values_list("id", "statement")
     versions = MemoryVersion.objects.filter(user_id=person.id, memory__in=list(rows))
-    statements = {*worded, *versions.values_list("memory_id", "statement")}
+    statements = {*held, *versions.values_list("memory_id", "statement")}
     said = MemorySource.objects.filter(user_id=person.id, memory__in=list(rows)).exclude(message=None)
-    stones = {(rows[row], digest) for row, text in statements for digest in tombstones.digests(key, text)}
-    stones |= {
-        (rows[row], tombstones.turn_digest(key, turn))
-        for row, turn in said.values_list("memory_id", "message__turn").distinct()
-    }
-    tombstones.put(person.id, stones, now=now, forgetting=act)
+    turns = said.values_list("memory_id", "message__turn").distinct()
+    worded = ((rows[row], digest) for row, text in statements for digest in tombstones.digests(key, text))
+    placed = ((rows[row], tombstones.turn_digest(key, turn)) for row, turn in turns)
+    tombstones.put(person.id, chain(worded, placed), now=now, forgetting=act)
 
 
 def _bury_all(person: User, *, now: datetime) -> None:
@@ -333,9 +332,9 @@ def _bury_all(person: User, *, now: datetime) -> None:
     worded = Memory.everything.for_user(person.id).values_list("id", "statement")
     former = MemoryVersion.objects.filter(user_id=person.id).values_list("memory", "statement")
     said = {text: memory_id for memory_id, text in [*former, *worded]}
-    stones = {
+    stones = (
         (memory_id, digest) for text, memory_id in said.items() for digest in tombstones.digests(key, text)
-    }
+    )
     tombstones.put(person.id, stones, now=now)
 
 

@@ -3,6 +3,7 @@
 import hmac
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from uuid import UUID
 
 from django.db import connection
@@ -106,17 +107,22 @@ def put(
     now: datetime,
     forgetting: Forgetting | None = None,
 ) -> None:
-    """``stones``: a memory and a digest each; ``forgetting``: whose undoing takes them away."""
-    ordered = sorted(stones)
+    """``stones``: a memory and a digest each; ``forgetting``: whose undoing takes them away.
+
+    They are taken as they are made: working all of them out first would leave the database waiting in a transaction,
+    which it ends after some seconds.
+    """
+    remaining = iter(stones)
     with connection.cursor() as cursor:
-        cursor.execute(
-            PUT,
-            {
-                "user_id": user_id,
-                "memory_ids": [memory_id for memory_id, _ in ordered],
-                "digests": [digest for _, digest in ordered],
-                "forgetting_id": forgetting.id if forgetting else None,
-                "created_at": now,
-                "expires_at": now + timedelta(days=get_conf().tombstone_days),
-            },
-        )
+        while some := set(islice(remaining, STONES_AT_ONCE)):
+            cursor.execute(
+                PUT,
+                {
+                    "user_id": user_id,
+                    "memory_ids": [memory_id for memory_id, _ in some],
+                    "digests": [digest for _, digest in some],
+                    "forgetting_id": forgetting.id if forgetting else None,
+                    "created_at": now,
+                    "expires_at": now + timedelta(days=get_conf().tombstone_days),
+                },
+            )
