@@ -6,7 +6,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import ProtectedError
 from django.utils.formats import number_format
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 
 from memoryapp.errors import InvalidInputError, MemoryAppError, NotFoundError
 from memoryapp.longterm import kind_effects
@@ -51,9 +51,12 @@ def delete(slug: str) -> None:
     except ProtectedError as error:
         held = Memory.everything.filter(kind=kind).count()  # what is being forgotten can come back
         raise KindInUseError(
-            gettext(
-                "{n} memories are of this kind. Give it a short lifetime and delete it when they have faded, or let "
-                "their owners move them to another kind."
+            ngettext(
+                "{n} memory belongs to this kind. Give the kind a short lifetime and delete it when that has faded, or "
+                "let its owner move it to another kind.",
+                "{n} memories belong to this kind. Give the kind a short lifetime and delete it when they have faded, "
+                "or let their owners move them to another kind.",
+                held,
             ).format(n=number_format(held, force_grouping=True)),
             memories=held,
         ) from error

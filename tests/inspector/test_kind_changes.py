@@ -157,9 +157,9 @@ def test_a_shorter_lifetime_that_takes_nothing_yet_shows_the_first_day_on_which_
     ) in said
     assert [(row.when, row.fading.rows) for row in page.context["effects"].table] == [
         ("Now", 0),
-        (f"in 7 days · {week:%-d %B %Y}", 0),
+        (f"In 7 days · {week:%-d %B %Y}", 0),
         (f"End of {first:%-d %B %Y}", 1),
-        (f"in 30 days · {month:%-d %B %Y}", 2),
+        (f"In 30 days · {month:%-d %B %Y}", 2),
     ]
     assert "Memories that go that would otherwise still be there" in said
     assert "Kept longer" not in said
@@ -186,7 +186,7 @@ def test_of_nothing_nothing_disappears(staff):
     said = words_of(shown(staff, ttl_days=30, rationale="Tastes change."))
 
     assert "Nothing disappears now." in said
-    assert "in 30 days ·" not in said
+    assert "In 30 days ·" not in said
 
 
 def test_where_each_has_a_date_of_its_own_there_is_no_table_of_zeros(staff, alice):

@@ -109,7 +109,7 @@ def test_a_kind_is_added_used_and_deleted_while_nothing_is_of_it(staff, alice):
     memory.delete()
     staff.post(reverse("policies:kind_delete", args=["house_pets"]))
 
-    assert "1 memories are of this kind." in words_of(refused)
+    assert "1 memory belongs to this kind." in words_of(refused)
     assert not Kind.objects.filter(slug="house_pets").exists()
 
 

@@ -296,7 +296,7 @@ def _when(days: int, begins_at: datetime, applies_at: datetime | None) -> str:
     if applies_at:
         said = ngettext("{n} day after · {day}", "{n} days after · {day}", days)
     else:
-        said = ngettext("in {n} day · {day}", "in {n} days · {day}", days)
+        said = ngettext("In {n} day · {day}", "In {n} days · {day}", days)
     return said.format(n=count_text(days), day=day)
 
 
