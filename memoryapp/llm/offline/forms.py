@@ -21,6 +21,7 @@ from memoryapp.llm.offline.vocabulary import (
     HABIT,
     INSTRUCTION,
     JOB,
+    LASTING,
     MEDICINE,
     MILESTONE,
     NAME,
@@ -221,17 +222,18 @@ _CONSTRAINTS = (
     form("constraint", r"I(?:(?:'m| am) (?:on|following)| follow) an? (?:[\w-]+ )?[\w-]+ diet"),
     form(
         "constraint",
-        rf"I (?:{_NEVER}|only) {EAT} (?!breakfast|lunch|dinner|enough|an?\b|another\b|the\b|much|at\b|when\b){OBJECT}",
+        rf"I (?:{_NEVER}|only) {EAT} (?!breakfast|lunch|dinner|enough|an?\b|another\b|the\b|much|at\b|when\b){LASTING}"
+        rf"{OBJECT}",
     ),
     form("constraint", rf"I{FORBIDDEN} (?:{EAT}|drink|have) {_SUBSTANCES.format(FOOD)}{_FOR_LIFE}"),
     form("constraint", rf"I{FORBIDDEN} (?:have|take) {_SUBSTANCES.format(MEDICINE)}{_FOR_LIFE}"),
     form(
         "constraint",
-        rf"I (?:avoid|have to avoid|must avoid) (?!a\b|the\b|be(?:en|ing)\b|\w+ed\b){OBJECT}",
+        rf"I (?:avoid|have to avoid|must avoid) (?!a\b|the\b|be(?:en|ing)\b|\w+ed\b){LASTING}{OBJECT}",
     ),
     form(
         "constraint",
-        rf"I(?! may){FORBIDDEN} (?:drive|swim|fly|smoke|run|climb stairs|ride a bike|lift (?:heavy )?\w+)"
+        rf"I(?! may){FORBIDDEN} (?:drive|swim|fly|smoke|run|climb stairs|ride a bike|lift (?:heavy )?{NO_POINTER}\w+)"
         r"(?: at night)?",
     ),
     form(
@@ -358,7 +360,7 @@ _PREFERENCES = (
     form(
         "preference",
         rf"I (?:only|always|never|usually|normally|typically|mostly|rarely|hardly ever|no longer|don't"
-        rf"|do not) {HABIT}(?: {NO_POINTER}.+)?",
+        rf"|do not) {HABIT}(?: {NO_POINTER}{LASTING}.+)?",
     ),
     form(
         "preference",

@@ -165,6 +165,12 @@ FORBIDDEN = (
     r"(?: may not| can't| cannot| can not| must not| mustn't| should not| shouldn't"
     r"|(?:'m| am) (?:not|no longer) (?:really )?(?:allowed|permitted|supposed) to|(?:'m| am) forbidden to)(?: ever)?"
 )
+# A word of a day makes it a plan, and "yet" a stage: neither lasts.
+LASTING = (
+    r"(?!.*\b(?:right now|today|tonight|tomorrow|until|yet"
+    rf"|(?:this|next) (?:morning|afternoon|evening|week|weekend|month|year|summer|winter|time|{WEEKDAY}))\b)"
+    r"(?!now$|my (?:breakfast|lunch|dinner|supper|food)\b)"
+)
 MEDICINE = either(
     "aspirin,ibuprofen,ketoprofen,naproxen,diclofenac,paracetamol,acetaminophen,codeine,morphine,tramadol,opioids,"
     "antibiotics,penicillin,amoxicillin,ampicillin,erythromycin,clarithromycin,azithromycin,clindamycin,doxycycline,"
