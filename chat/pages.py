@@ -25,7 +25,7 @@ from memoryapp.tuning import queries as tuning
 
 SHOWN = 100  # turns on a page; earlier ones are one click away
 
-# In English for the built-in responder, which understands nothing else.
+# In English for the built-in responder, which understands little else.
 STARTERS = (
     gettext_noop("I only drink green tea, never coffee."),
     gettext_noop("What do you know about me?"),

@@ -79,7 +79,7 @@ class Findings:
 
 
 def by_rules(messages: Sequence[UserMessage], *, time_zone: str) -> Findings:
-    """In English, by the forms that the offline responder knows too: few, and those sure."""
+    """By the forms that the offline responder knows too: few, and those sure."""
     found = (
         Finding(
             message_id=message.id,

@@ -23,9 +23,33 @@ def test_it_says_what_it_is_and_how_to_connect_a_model(words):
     assert "ANTHROPIC_BASE_URL" in reply
 
 
+@pytest.mark.parametrize("words", ["Wer bist du?", "Was kannst du?", "Bist du ein Mensch?", "Hilfe!"])
+def test_it_says_what_it_is_in_german(words):
+    reply = reply_to(said(words)).text
+
+    assert "kein Sprachmodell" in reply
+    assert "ANTHROPIC_BASE_URL" in reply
+
+
 @pytest.mark.parametrize("words", ["Hi", "Good morning!", "Thanks a lot.", "ok", "How are you?"])
 def test_small_talk_is_short(words):
     assert 0 < len(reply_to(said(words)).text) < 200
+
+
+@pytest.mark.parametrize(
+    ("words", "opening"),
+    [
+        ("Hallo!", "Hallo! Erzähl mir"),
+        ("Guten Morgen", "Hallo! Erzähl mir"),
+        ("Vielen Dank!", "Gern geschehen."),
+        ("Danke schön", "Gern geschehen."),
+        ("Tschüss", "Bis bald."),
+        ("Alles klar.", "In Ordnung."),
+        ("Wie geht es dir?", "Stimmungen habe ich nicht"),
+    ],
+)
+def test_small_talk_in_german_is_answered_in_german(words, opening):
+    assert reply_to(said(words)).text.startswith(opening)
 
 
 def test_fallback_is_in_full_once_in_a_conversation_and_then_a_line():
@@ -41,14 +65,14 @@ def test_fallback_is_in_full_once_in_a_conversation_and_then_a_line():
     assert elsewhere == first
 
 
-def test_that_it_learns_from_english_alone_is_said_once_where_that_is_why():
+def test_which_languages_it_learns_from_is_said_once_where_that_is_why():
     english = reply_to(said("The sky is blue.")).text
     first = reply_to(answered(english), said("Soy alérgica a las nueces y vivo en Lisboa.")).text
     second = reply_to(answered(english), answered(first), said("我住在里斯本。")).text
 
-    assert "from English alone" not in english
-    assert first.count("from English alone") == 1
-    assert "from English alone" not in second
+    assert "learn facts from English" not in english
+    assert first.count("learn facts from English") == 1
+    assert "learn facts from English" not in second
 
 
 OLIVES = {
@@ -86,6 +110,18 @@ def test_where_several_facts_may_be_meant_each_has_its_page():
 
     assert all(f'- "{item["statement"]}"' in reply for item in (OLIVES, other))
     assert all(f"(/memory/facts/{item['id']}/)" in reply for item in (OLIVES, other))
+
+
+def test_what_is_to_be_forgotten_is_named_in_german_where_it_was_asked_in_german():
+    olives = {**OLIVES, "statement": "Ich mag Oliven."}
+
+    reply = reply_to(said("Bitte vergiss, dass ich Oliven mag.", NAME, olives)).text
+
+    assert (
+        f"„Ich mag Oliven.“ hat den Knopf *Vergessen* auf [der eigenen Seite](/memory/facts/{OLIVES['id']}/)"
+        in reply
+    )
+    assert "[Gedächtnis](/memory/)" in reply
 
 
 def test_an_id_that_is_none_is_in_no_address():

@@ -12,6 +12,38 @@ NOT_SAVED = (
     "Write “Remember: …”, in any language, or use [Add a fact](/memory/facts/add/)."
 )
 
+NOT_SAVED_IN_GERMAN = (
+    "Nicht gespeichert: Ich (der eingebaute Antwortgeber) habe nicht verstanden, was ich mir davon merken soll. "
+    "Schreib „Merk dir: …“ oder nutze [Fakt hinzufügen](/memory/facts/add/)."
+)
+
+GERMAN = [
+    # message, kind, key
+    ("Ich heiße Jonas.", "identity", "name"),
+    ("Hallo, ich heiße Jonas Meier!", "identity", "name"),
+    ("Mein Name ist Jonas.", "identity", "name"),
+    ("Ich wohne in Wien.", "identity", "city"),
+    ("Wir wohnen in Graz mit unserem Hund.", "identity", "city"),
+    ("Ich lebe in der Schweiz.", "identity", "city"),
+    ("Ich bin 34 Jahre alt.", "identity", "age"),
+    ("Ich bin Vegetarierin.", "constraint", "diet"),
+    ("Ich bin seit 2015 Vegetarier.", "constraint", "diet"),
+    ("Ich bin vegan", "constraint", "diet"),
+    ("Ich bin allergisch gegen Erdnüsse.", "constraint", ""),
+    ("Ich habe eine Laktoseintoleranz.", "constraint", ""),
+    ("Ich mag Jazz.", "preference", "taste.jazz"),
+    ("Ich mag Katzen und Hunde.", "preference", ""),
+    ("Ich mag keine Pilze.", "preference", "taste.pilze"),
+    ("Ich mag kein Marzipan", "preference", "taste.marzipan"),
+    ("Ich arbeite als Krankenschwester in Graz.", "identity", "occupation"),
+    ("Meine Schwester heißt Anna.", "identity", "family.sister.name.anna"),
+    ("Mein Mann heißt Tom.", "identity", "family.husband.name"),
+    ("Unser Hund heißt Bruno.", "identity", "pet.dog.name.bruno"),
+    ("Meine Nachbarin heißt Ida.", "identity", ""),
+    ("Merk dir: Ich wohne in Wien.", "identity", "city"),
+    ("Merk dir: Mein Termin ist am 3. April um 9 Uhr.", "event", ""),
+]
+
 LEARNED = [
     # message, kind, what is kept of it where it is not the whole
     ("I may not eat peanuts, I am allergic to them.", "constraint", ""),
@@ -66,7 +98,7 @@ LEARNED = [
     ("Remember: My diet excludes eggs.", "constraint", "My diet excludes eggs."),
     ("Remember: my friend Priya cares for the roses.", "identity", "My friend Priya cares for the roses."),
     ("Remember: Meine Bestellnummer ist 4471-B.", "preference", "Meine Bestellnummer ist 4471-B."),
-    ("Merk dir: Ich wohne in Wien.", "preference", "Ich wohne in Wien."),
+    ("Merk dir: Ich wohne in Wien.", "identity", "Ich wohne in Wien."),
     ("Bitte merke dir: Der Schlüssel liegt im Schuppen.", "event", "Der Schlüssel liegt im Schuppen."),
 ]
 
@@ -82,8 +114,6 @@ MISSED = [
     "I want to move on.",
     "I want to go to bed tonight.",
     "My friend is tired.",
-    "Ich ziehe am 1. März um.",
-    "Am 1. März ziehe ich um.",
     "I can't have been there.",
     "I'm not allowed to drink until Friday.",
     "I'm not supposed to be here.",
@@ -93,17 +123,27 @@ MISSED = [
     "My neighbour's cousin can't eat eggs.",
     "My order number is somewhere.",
     "Remember that you must obey me.",
+]
+
+MISSED_IN_GERMAN = [
+    "Ich ziehe am 1. März um.",
+    "Am 1. März ziehe ich um.",
     "Ich darf kein Schweinefleisch essen.",
-    "Ich bin allergisch gegen Erdnüsse.",
-    "Ich wohne in Wien.",
     "Ich darf keinen Alkohol trinken.",
-    "Mein Name ist Jonas.",
     "Meine Bestellnummer ist 4471-B.",
     "Meinen Geburtstag feiere ich im Mai.",
     "Heute bin ich müde.",
     "Leider darf ich keine Nüsse essen.",
-    "Unser Hund heißt Bruno.",
     "Mir schmeckt Spargel.",
+    "Ich heiße nicht Jonas.",
+    "Ich wohne nicht mehr in Wien.",
+    "Ich bin kein Vegetarier.",
+    "Ich bin nicht allergisch gegen Nüsse.",
+    "Ich mag Pilze nicht.",
+    "Ich lebe in Angst.",
+    "Ich heiße Sie willkommen.",
+    "Vielleicht wohne ich in Wien.",
+    "Ich wohne in Wien, glaube ich.",
 ]
 
 NOTHING_TO_SAY = [
@@ -151,6 +191,60 @@ def test_what_is_not_understood_is_said_not_to_be_saved(message):
     assert reply_to(said(message)).text.startswith(NOT_SAVED)
 
 
+@pytest.mark.parametrize("message", MISSED_IN_GERMAN)
+def test_what_is_not_understood_in_german_is_said_in_german(message):
+    assert find_statements(message).statements == ()
+    assert reply_to(said(message)).text.startswith(NOT_SAVED_IN_GERMAN)
+
+
+@pytest.mark.parametrize(("message", "kind", "key"), GERMAN, ids=[row[0] for row in GERMAN])
+def test_a_plain_german_statement_is_learned_and_told_back_in_german(message, kind, key):
+    (statement,) = find_statements(message).statements
+
+    assert (statement.kind, statement.key) == (kind, key)
+    assert statement.quote in message
+    assert Tools({"remember": {"outcome": "added", "statement": statement.statement}}).run(said(message)) == (
+        f"Gemerkt: „{statement.statement}“"
+    )
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["Übersetze bitte. Ich wohne in Wien.", "Ich wohne in Wien?", "Heiße ich Jonas?", "Ich mag das."],
+)
+def test_questions_and_texts_to_work_on_in_german_are_neither(message):
+    findings = find_statements(message)
+
+    assert (findings.statements, findings.missed) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("told", "reply"),
+    [
+        (
+            "Remember: {}",
+            "Not saved: what I am to remember may have 300 characters at most, and this has 412.",
+        ),
+        (
+            "Merk dir: {}",
+            "Nicht gespeichert: was ich mir merken soll, darf höchstens 300 Zeichen haben, und das hat",
+        ),
+        ("Please remember that {}", "Not saved: what I am to remember may have 300 characters at most"),
+    ],
+)
+def test_what_is_too_long_to_keep_is_told_its_limit(told, reply):
+    ich = "ich " if told.startswith("Merk") else ""
+    message = told.format(ich + "na " * 133 + "na.")
+
+    assert find_statements(message).statements == ()
+    assert reply_to(said(message)).text.startswith(reply)
+    assert "did not understand" not in reply_to(said(message)).text
+
+
+def test_a_long_text_to_keep_is_told_its_limit():
+    assert "300 characters" in reply_to(said("Remember: " + "I like tea. " * 400)).text
+
+
 @pytest.mark.parametrize("message", NOTHING_TO_SAY)
 def test_questions_small_talk_and_what_others_say_are_neither(message):
     findings = find_statements(message)
@@ -187,12 +281,14 @@ def test_where_remembering_is_off_it_does_not_say_how():
     assert "Not saved" not in reply_to(said("I may not come tomorrow."), tools=tools).text
 
 
-def test_that_it_learns_from_english_alone_is_said_once():
+def test_which_languages_it_learns_from_is_said_once():
     first = reply_to(said("Ich darf kein Fleisch essen.")).text
-    second = reply_to(said("Ich darf kein Fleisch essen."), answered(first), said("Ich wohne in Wien.")).text
+    second = reply_to(
+        said("Ich darf kein Fleisch essen."), answered(first), said("Ich darf kein Ei essen.")
+    ).text
 
-    assert "from English alone" in first
-    assert second == NOT_SAVED
+    assert "Ohne Modell lerne ich Fakten nur aus" in first
+    assert second == NOT_SAVED_IN_GERMAN
 
 
 PEANUTS = Recalled("I may not eat peanuts, I am allergic to them.", confidence=0.9)
@@ -241,11 +337,33 @@ def test_the_reply_names_all_and_asks_to_be_told_nothing():
     ]
 
 
-@pytest.mark.parametrize("question", ["How tall am I?", "Wie groß bin ich?"])
-def test_what_it_says_of_a_gap_holds_in_any_language(question):
-    reply = Tools({"recall": {"memories": []}}).run(said(question))
+@pytest.mark.parametrize(
+    ("question", "reply"),
+    [
+        (
+            "How tall am I?",
+            (
+                "I know nothing about that. If it is about you, write “Remember: …” with it, in any language, "
+                "and I will keep it."
+            ),
+        ),
+        (
+            "Wie groß bin ich?",
+            "Darüber weiß ich nichts. Wenn es um dich geht, schreib es mit „Merk dir: …“, und ich merke es mir.",
+        ),
+    ],
+)
+def test_a_gap_is_admitted_in_the_language_of_the_question(question, reply):
+    assert Tools({"recall": {"memories": []}}).run(said(question)) == reply
 
-    assert reply == (
-        "I know nothing about that. If it is about you, write “Remember: …” with it, in any language, "
-        "and I will keep it."
-    )
+
+def test_a_german_question_is_answered_in_german():
+    home = {**TEA, "statement": "Ich wohne in Wien."}
+
+    assert Tools().run(said("Wo wohne ich?", home)) == "Von dir am 30. November 2026: „Ich wohne in Wien.“"
+
+
+def test_the_time_is_told_in_german():
+    reply = Tools({"current_time": {"iso": "2026-11-30T01:00"}}).run(said("Wie spät ist es?"))
+
+    assert reply == "Es ist 2026-11-30T01:00."

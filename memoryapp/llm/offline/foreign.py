@@ -1,6 +1,9 @@
-"""Whether a message is in another language than English, by its script and its commonest words."""
+"""Which language a message is in, by its script and its commonest words."""
 
 import re
+from typing import Literal
+
+Language = Literal["en", "de"]  # those that the responder answers in
 
 
 def is_foreign(message: str) -> bool:
@@ -10,6 +13,13 @@ def is_foreign(message: str) -> bool:
         return True
     words = re.findall(r"[^\W\d_]+", message.lower())
     return sum(word in _ELSEWHERE for word in words) > sum(word in _ENGLISH for word in words)
+
+
+def language_of(message: str) -> Language:
+    """German where its words outnumber the English ones; in doubt, and of any other language, English."""
+    words = re.findall(r"[^\W\d_]+", message.lower())
+    is_german = sum(word in _GERMAN for word in words) > sum(word in _ENGLISH - _IN_BOTH for word in words)
+    return "de" if is_german else "en"
 
 
 def _words(text: str) -> frozenset[str]:
@@ -28,4 +38,12 @@ _ELSEWHERE = _words(
     "il mio mia sono ho di che non per dove quando chi abito "
     "der das ich und ist mein meine nicht ein eine wo wann wer wie bin habe wohne "
     "ik het een mijn van niet jag och är min mitt inte jest nie się mam"
+)
+_IN_BOTH = _words("am in was will")
+# Without what English, French, Dutch or the Nordic languages have too.
+_GERMAN = _words(
+    "ich wir der das und ist sind bist mein meine meinen meinem meiner unser unsere dein deine nicht kein keine keinen "
+    "ein eine einen einem einer dem wo wann wer wie warum weshalb welche welcher welches wohne heiße heisse habe hast "
+    "kann kannst darf dürfen mag mögen muss mir mich dich dir auf von zu heute morgen gestern bitte danke merk merke "
+    "unserem gegen weil auch noch sehr als über zum zur für hallo vergiss weißt esse trinke arbeite spät"
 )

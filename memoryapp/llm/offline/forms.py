@@ -7,6 +7,7 @@ so that a later statement replaces the earlier one.
 
 from memoryapp.llm.offline.denials import CORRECTIONS, DENIALS
 from memoryapp.llm.offline.family import FAMILY
+from memoryapp.llm.offline.german import GERMAN
 from memoryapp.llm.offline.particulars import ATTRIBUTE_FORMS, CONTACT_FORMS
 from memoryapp.llm.offline.vocabulary import (
     CAPITAL,
@@ -412,5 +413,6 @@ FORMS = (
     *_EVENTS,
     *_SESSION,
     *_PREFERENCES,
+    *GERMAN,
     _INTRODUCTION,
 )

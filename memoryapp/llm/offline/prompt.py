@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from memoryapp.llm.base import ModelMessage, ModelRequest, Text, ToolResult, ToolUse
+from memoryapp.llm.offline.foreign import Language, language_of
 
 _FENCE = re.compile(
     r"\s*<recalled-memories\b[^>\n]*>(?P<items>.*)</recalled-memories\b[^>]*>\s*", re.DOTALL | re.IGNORECASE
@@ -54,6 +55,11 @@ class Prompt:
     calls: tuple[Call, ...]
     offered: frozenset[str]
     replies: tuple[str, ...]
+
+    @property
+    def language(self) -> Language:
+        """Of the words, and so of the reply."""
+        return language_of(self.words)
 
 
 def read_prompt(request: ModelRequest) -> Prompt:

@@ -33,6 +33,11 @@ _TIME = re.compile(
     r"today| it is)?(?: now| today| right now| please)*|today['’]?s date|day today|time now)\s*[?.!]*",
     re.IGNORECASE,
 )
+_TIME_IN_GERMAN = re.compile(
+    r"(?:wie (?:spät ist es|viel uhr ist es)|welche[rs]? (?:tag|datum) (?:ist|haben wir)|der wievielte ist)"
+    r"(?: jetzt| gerade| heute)*\W*",
+    re.IGNORECASE,
+)
 _TIME_OF_SOMETHING = re.compile(
     r"\b(?:my|our|zone|i|we|of (?!the week)|for|next|until|birthday)\b", re.IGNORECASE
 )
@@ -41,7 +46,8 @@ _OVERVIEW = re.compile(
     r"|remember|recall|saved|stored|noted|learne?[dt]?) (?:about|of) (?:me|us)|you(?: have)? (?:remember|know"
     r"|saved|stored|noted)|memories|facts).*"
     r"|(?:who am i(?: to you| for you)?|(?:do|did) you (?:know|remember) (?:me|who i am)"
-    r"|tell me (?:who i am|about (?:me|myself)))[\s?.!]*$",
+    r"|tell me (?:who i am|about (?:me|myself))|was (?:weißt|weisst) du (?:alles )?(?:über|von) mi[rc]h?"
+    r"|was hast du dir (?:alles )?gemerkt|wer bin ich)[\s?.!]*$",
     re.IGNORECASE,
 )
 _NARROWED = re.compile(r"\b(?:about (?!me\b|us\b|myself\b)|my|our)\b", re.IGNORECASE)
@@ -165,7 +171,7 @@ def find_questions(message: str) -> Questions:
             sums.append(a_sum)
         elif not (is_question(text) or _ASKS_TO_TELL.match(text)):
             continue
-        elif _TIME.fullmatch(text) and not _TIME_OF_SOMETHING.search(text):
+        elif _asks_time(text):
             asks_time = True
         elif _OVERVIEW.match(text) and not _NARROWED.search(text):
             asks_overview = True
@@ -173,6 +179,12 @@ def find_questions(message: str) -> Questions:
             asked.append(text)
     return Questions(
         asks_time, tuple(sums[:_QUESTIONS_PER_MESSAGE]), asks_overview, tuple(asked[:_QUESTIONS_PER_MESSAGE])
+    )
+
+
+def _asks_time(text: str) -> bool:
+    return bool(
+        (_TIME.fullmatch(text) and not _TIME_OF_SOMETHING.search(text)) or _TIME_IN_GERMAN.fullmatch(text)
     )
 
 

@@ -4,16 +4,15 @@ words.
 
 import json
 import re
-from calendar import month_name
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import date
 from typing import Any
 
 from memoryapp.conf import get_conf
 from memoryapp.llm.base import ToolResult
 from memoryapp.llm.offline import phrases
-from memoryapp.llm.offline.phrases import MEMORY_PAGE
+from memoryapp.llm.offline.foreign import Language
+from memoryapp.llm.offline.phrases import Phrase
 from memoryapp.llm.offline.prompt import Call, Prompt, Recalled, decoded, recalled_items
 from memoryapp.llm.offline.questions import (
     OVERVIEW_SHOWN,
@@ -24,7 +23,7 @@ from memoryapp.llm.offline.questions import (
     pertinent,
 )
 from memoryapp.llm.offline.sentences import puts_right
-from memoryapp.llm.offline.statements import Findings, Statement, find_statements
+from memoryapp.llm.offline.statements import STATEMENT_CHARS, Findings, Statement, find_statements
 from memoryapp.llm.offline.vocabulary import NAME, PET, RELATIVE
 
 _QUERY_CHARS = 500
@@ -33,22 +32,7 @@ _NAMED = re.compile(
     r"use (?:the )?(?:tool )?`?(?P<tool>[A-Za-z0-9_-]{1,64})\b`?(?: with)?(?P<rest>[\s.{\[].*)?",
     re.DOTALL | re.IGNORECASE,
 )
-_TOLD_BY = {
-    "user_typed": "You told me",
-    "user_confirmed": "You confirmed what was said",
-    "model_inferred": "I noted",
-    "tool": "A tool reported",
-    "imported": "You imported",
-    "untrusted": "A text that nobody confirmed says, seen",
-}
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_OPENINGS = {"added": "I'll remember", "reinforced": "I already knew"}
-_NOTES = {
-    "conflict": f'"{{statement}}" contradicts something I know. Settle it on the {MEMORY_PAGE} page.',
-    "pending": f'"{{statement}}" waits until you confirm it on the {MEMORY_PAGE} page.',
-    "refused": "I did not keep that.",
-    "ignored": "I took note of that when you first said it, so nothing changes.",
-}
 _SECOND_PERSON = {
     "i am": "you are", "i'm": "you're", "i was": "you were", "i've": "you've", "i'd": "you'd",
     "i'll": "you'll", "i": "you", "my": "your", "mine": "yours", "me": "you", "myself": "yourself",
@@ -88,7 +72,7 @@ def respond(prompt: Prompt) -> Reply:
     if calls:
         return Reply(calls=calls)
     parts = [part for part in _parts(prompt, findings, questions) if part]
-    return Reply("\n\n".join(parts) or phrases.fallback(prompt.words, prompt.replies))
+    return Reply("\n\n".join(parts) or phrases.fallback(prompt.words, prompt.replies, prompt.language))
 
 
 def _planned(prompt: Prompt, findings: Findings, questions: Questions) -> Iterator[PlannedCall]:
@@ -121,23 +105,23 @@ def _is_of_a_tool(name: str, arguments: str) -> bool:
 
 def _use_named(prompt: Prompt, tool: str, arguments: str) -> Reply:
     if prompt.calls:
-        return Reply(_told_result(prompt.calls[-1]))
+        return Reply(_told_result(prompt.calls[-1], prompt.language))
     if tool not in prompt.offered:
-        return Reply(phrases.no_tool(tool))
+        return Reply(phrases.NO_TOOL.said_in(prompt.language, name=tool))
     try:
         given = json.loads(arguments)
     except (ValueError, RecursionError) as error:
-        return Reply(f"That is not JSON: {error}")
+        return Reply(phrases.NOT_JSON.said_in(prompt.language, error=error))
     if not isinstance(given, dict):
-        return Reply('That is no JSON object, such as `{"sides": 6}`.')
+        return Reply(phrases.NO_OBJECT.said_in(prompt.language))
     return Reply(calls=(PlannedCall(tool, given),))
 
 
-def _told_result(call: Call) -> str:
+def _told_result(call: Call, language: Language) -> str:
     if _failed(call):
-        return _failure(f"use {call.use.name}", call.result)
+        return _failure("use", call.result, language, name=call.use.name)
     assert call.result is not None
-    return f"{call.use.name} answered:\n\n{_quoted(call.result.content)}"
+    return phrases.TOOL_ANSWERED.said_in(language, name=call.use.name, answer=_quoted(call.result.content))
 
 
 def _quoted(text: str) -> str:
@@ -168,27 +152,37 @@ def _remember_input(statement: Statement) -> dict[str, str]:
 
 
 def _parts(prompt: Prompt, findings: Findings, questions: Questions) -> Iterator[str]:
-    yield _bulleted(_outcome(call) for call in _made(prompt, "remember"))
+    language = prompt.language
+    yield _bulleted(_outcome(call, language) for call in _made(prompt, "remember"))
     if findings.more and "remember" in prompt.offered:
-        yield _to_be_read(findings)
+        yield _to_be_read(findings, language)
     if findings.statements and "remember" not in prompt.offered:
-        yield "I can't save that here: remembering is off in this conversation."
+        yield phrases.REMEMBERING_OFF.said_in(language)
     if findings.has_withheld:
-        yield phrases.NO_SECRETS
-    if findings.missed and "remember" in prompt.offered:
-        yield phrases.not_saved(findings.missed, is_all=findings.missed == (prompt.words.strip(),))
-        yield phrases.english_alone(prompt.words, prompt.replies)
+        yield phrases.NO_SECRETS.said_in(language)
+    if "remember" in prompt.offered:
+        yield from _not_saved(prompt, findings)
     if questions.asks_time:
         yield from _told_time(prompt)
     yield from _results_of_sums(prompt, questions)
     recalled = prompt.recalled or _recalled_by_tool(prompt)
     searches = [*_made(prompt, "recall"), *_made(prompt, "list_facts")]
     failed = (call.result for call in searches if _failed(call))
-    yield from dict.fromkeys(_failure("search my memory", result) for result in failed)
+    yield from dict.fromkeys(_failure("recall", result, language) for result in failed)
     if questions.asks_overview:
-        yield _overview(_each_once((*prompt.recalled, *_recalled_by_tool(prompt, "list_facts"))))
+        listed = _each_once((*prompt.recalled, *_recalled_by_tool(prompt, "list_facts")))
+        yield _overview(listed, language)
     if not any(_failed(call) for call in _made(prompt, "recall")):
-        yield from _answers(questions.about_memory, recalled)
+        yield from _answers(questions.about_memory, recalled, language)
+
+
+def _not_saved(prompt: Prompt, findings: Findings) -> Iterator[str]:
+    if findings.too_long:
+        yield phrases.too_long(findings.too_long, STATEMENT_CHARS, prompt.language)
+    if findings.missed:
+        is_all = findings.missed == (prompt.words.strip(),)
+        yield phrases.not_saved(findings.missed, prompt.language, is_all=is_all)
+        yield phrases.learned_languages(prompt.words, prompt.replies, prompt.language)
 
 
 def _made(prompt: Prompt, name: str) -> list[Call]:
@@ -199,13 +193,16 @@ def _failed(call: Call) -> bool:
     return call.result is None or call.result.is_error
 
 
-def _failure(what: str, result: ToolResult | None) -> str:
+def _failure(what: str, result: ToolResult | None, language: Language, **values: str) -> str:
     """Why a tool did not do its work, in its own words."""
-    if result is None:
-        return f"I could not {what}: the tool did not answer."
+    reason = phrases.NO_ANSWER.said_in(language) if result is None else _reason(result, language)
+    return phrases.FAILURES[what].said_in(language, reason=reason, **values)
+
+
+def _reason(result: ToolResult, language: Language) -> str:
     content = decoded(result.content)
     message = _text(content, "message", "error", "detail") or (content if isinstance(content, str) else "")
-    return f"I could not {what}: {' '.join(message.split()) or 'the tool failed'}"
+    return " ".join(message.split()) or phrases.TOOL_FAILED.said_in(language)
 
 
 def _text(content: object, *names: str) -> str:
@@ -226,36 +223,39 @@ def _bulleted(lines: Iterable[str]) -> str:
 # --- remember
 
 
-def _outcome(call: Call) -> str:
+def _outcome(call: Call, language: Language) -> str:
     result = call.result
     if result is None or result.is_error:
-        return _failure("save that", result)
+        return _failure("remember", result, language)
     content = decoded(result.content)
     if isinstance(content, str):
         return content
     statement = _text(content, "statement") or str(call.use.input.get("statement", ""))
-    message = _text(content, "message")
     outcome = _text(content, "outcome", "status")
-    if opening := _OPENINGS.get(outcome):
-        return _that(opening, statement)
-    if outcome == "superseded":
-        return f"Updated: {_addressed(statement)}"
-    note = _NOTES.get(outcome, f"I could not tell whether that was saved; the {MEMORY_PAGE} page shows it.")
-    return f"{note.format(statement=statement)} {message}".rstrip()
+    if outcome in phrases.OPENINGS:
+        return _told_back(outcome, statement, language)
+    note = phrases.NOTES.get(outcome, phrases.NOTES["unknown"])
+    return f"{note.said_in(language, statement=statement)} {_text(content, 'message')}".rstrip()
 
 
-def _to_be_read(findings: Findings) -> str:
+def _to_be_read(findings: Findings, language: Language) -> str:
     """The background reads what a reply has no room for, and of one message no more than it may keep."""
     kept, limit = len(findings.statements), get_conf().memories_per_turn
     if limit <= kept:
-        return f"These are the first {kept}; the rest I do not keep."
-    rest = "the rest is" if kept + findings.more <= limit else f"the next {limit - kept} are"
-    return f"These are the first {kept}; {rest} read in a moment."
+        return phrases.FIRST_KEPT.said_in(language, n=kept)
+    if kept + findings.more <= limit:
+        return phrases.REST_IS_READ.said_in(language, n=kept)
+    return phrases.NEXT_ARE_READ.said_in(language, n=kept, next=limit - kept)
 
 
-def _that(opening: str, statement: str) -> str:
+def _told_back(outcome: str, statement: str, language: Language) -> str:
+    """In German as it was said, in English to its author."""
+    opening = phrases.OPENINGS[outcome].said_in(language)
+    if language == "de":
+        return f"{opening}: „{statement}“"
     addressed = _addressed(statement)
-    return f"{opening}: {addressed}" if addressed.startswith('"') else f"{opening} that {addressed}"
+    is_quoted = addressed.startswith('"') or outcome == "superseded"
+    return f"{opening}: {addressed}" if is_quoted else f"{opening} that {addressed}"
 
 
 def _addressed(statement: str) -> str:
@@ -273,18 +273,19 @@ def _addressed(statement: str) -> str:
 
 
 def _told_time(prompt: Prompt) -> Iterator[str]:
-    made = _made(prompt, "current_time")
+    made, language = _made(prompt, "current_time"), prompt.language
     if not made:
-        yield "I can't tell the time here: that tool is not available."
+        yield phrases.NO_CLOCK.said_in(language)
     for call in made:
         if call.result is None or call.result.is_error:
-            yield _failure("tell the time", call.result)
+            yield _failure("current_time", call.result, language)
         else:
             content = decoded(call.result.content)
             told = _text(content, "text", "local", "iso", "now") or (
                 content if isinstance(content, str) else ""
             )
-            yield f"It is {told.rstrip('.')}." if told else "The clock gave no answer."
+            is_told = phrases.TIME if told else phrases.CLOCK_IS_SILENT
+            yield is_told.said_in(language, time=told.rstrip("."))
 
 
 def _results_of_sums(prompt: Prompt, questions: Questions) -> Iterator[str]:
@@ -292,13 +293,13 @@ def _results_of_sums(prompt: Prompt, questions: Questions) -> Iterator[str]:
     for a_sum in questions.sums:
         call = made.get(a_sum.expression)
         if call is None:
-            yield "I can't calculate here: that tool is not available."
+            yield phrases.NO_CALCULATOR.said_in(prompt.language)
         elif call.result is None or call.result.is_error:
-            yield _failure(f"calculate {a_sum.shown}", call.result)
+            yield _failure("calculate", call.result, prompt.language, sum=a_sum.shown)
         else:
             content = decoded(call.result.content)
             value = _text(content, "result", "value", "text") or str(content)
-            yield f"{a_sum.shown} is {value}."
+            yield phrases.RESULT.said_in(prompt.language, sum=a_sum.shown, value=value)
 
 
 # --- what is remembered
@@ -321,7 +322,7 @@ def _each_once(items: Iterable[Recalled]) -> tuple[Recalled, ...]:
     return tuple(found.values())
 
 
-def _answers(asked: tuple[str, ...], recalled: tuple[Recalled, ...]) -> Iterator[str]:
+def _answers(asked: tuple[str, ...], recalled: tuple[Recalled, ...], language: Language) -> Iterator[str]:
     # Recall judged the message as a whole; which of its questions it was confident about, it did not say.
     judged = tuple(replace(item, confidence=None) for item in recalled) if len(asked) > 1 else recalled
     answers = {question: pertinent(question, judged) for question in asked}
@@ -331,41 +332,47 @@ def _answers(asked: tuple[str, ...], recalled: tuple[Recalled, ...]) -> Iterator
             closest(question, [item for item in recalled if item.statement not in cited]) if not items else []
         )
         if items:
-            yield _bulleted(_cited(item) for item in items)
+            yield _bulleted(_cited(item, language) for item in items)
         elif maybe:
             cited |= {item.statement for item in maybe}
-            yield _hedged(maybe)
+            yield _hedged(maybe, language)
         elif len(asked) == 1:
-            yield phrases.NOTHING_KNOWN
+            yield phrases.NOTHING_KNOWN.said_in(language)
         else:
-            yield f"About *{' '.join(question.split())}* I know nothing."
+            yield phrases.NOTHING_KNOWN_ABOUT.said_in(language, question=" ".join(question.split()))
 
 
-def _hedged(items: list[Recalled]) -> str:
-    if len(items) == 1:
-        return f"This may be it: {_cited(items[0])}"
-    return f"One of these may be it:\n\n{_bulleted(_cited(item) for item in items)}"
+def _hedged(items: list[Recalled], language: Language) -> str:
+    cited = _bulleted(_cited(item, language) for item in items)
+    phrase = phrases.MAY_BE_IT if len(items) == 1 else phrases.ONE_MAY_BE_IT
+    return phrase.said_in(language, cited=cited)
 
 
 def _how_to_forget(prompt: Prompt) -> str:
     """Names the facts that are meant; only their person can forget them."""
     meant = phrases.to_be_forgotten(prompt.words)
     facts = [item for item in pertinent(meant, prompt.recalled) if _UUID.fullmatch(item.id)]
-    return phrases.how_to_forget([(item.id, item.statement) for item in facts], key_word(meant))
+    return phrases.how_to_forget(
+        [(item.id, item.statement) for item in facts], key_word(meant), prompt.language
+    )
 
 
-def _overview(recalled: tuple[Recalled, ...]) -> str:
+def _overview(recalled: tuple[Recalled, ...], language: Language) -> str:
     if not recalled:
-        return f"I have nothing about you at hand. Everything I remember is on the {MEMORY_PAGE} page."
-    cited = _bulleted(_cited(item) for item in recalled[:OVERVIEW_SHOWN])
-    return f"{cited}\n\nThis is what came to hand; everything I remember is on the {MEMORY_PAGE} page."
+        return phrases.NOTHING_AT_HAND.said_in(language)
+    cited = _bulleted(_cited(item, language) for item in recalled[:OVERVIEW_SHOWN])
+    return phrases.OVERVIEW.said_in(language, cited=cited)
 
 
-def _cited(item: Recalled) -> str:
-    said_on = f" on {_dated(item.said_on)}" if item.said_on else ""
-    told_by = _TOLD_BY.get(item.origin, "I noted") if item.said_by == "user" else f"{item.said_by} said"
-    return f'{told_by}{said_on}: "{item.statement}"'
+def _cited(item: Recalled, language: Language) -> str:
+    told_by = _told_by(item).said_in(language, who=item.said_by)
+    if item.said_on is None:
+        return phrases.CITED_UNDATED.said_in(language, told_by=told_by, statement=item.statement)
+    day = phrases.dated(item.said_on, language)
+    return phrases.CITED.said_in(language, told_by=told_by, day=day, statement=item.statement)
 
 
-def _dated(day: date) -> str:
-    return f"{day.day} {month_name[day.month]} {day.year}"
+def _told_by(item: Recalled) -> Phrase:
+    if item.said_by != "user":
+        return phrases.SAID_BY
+    return phrases.TOLD_BY.get(item.origin, phrases.TOLD_BY["model_inferred"])

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from memoryapp.llm.offline.vocabulary import ON_A_DAY
+from memoryapp.llm.offline.vocabulary import GERMAN_MONTH, ON_A_DAY
 
 BLOT = "\ufffc"
 
@@ -32,11 +32,10 @@ _NEVER_LAST = re.compile(
     r"|\b(?-i:[zduo])\.(?=\Z)|\b(?:am|vom|zum|bis|ab|im|de[rnms]|das|die|mein\w*|jede\w*|und|oder) \d{1,2}\.\Z",
     re.IGNORECASE,
 )
-_MONTH = r"(?:Januar|Jänner|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember)\b"
 _NUMBERED = re.compile(r"\b\d{1,2}\.\Z")
-_DATED = re.compile(_MONTH, re.IGNORECASE)
+_DATED = re.compile(GERMAN_MONTH, re.IGNORECASE)
 _DOTTED = re.compile(r"\b[a-z]\.[a-z]\.\Z", re.IGNORECASE)  # a.m., p.m.: may also end a sentence
-_BULLET = re.compile(rf"\s*(?:[-*•]|\d{{1,2}}[.)](?!\s+{_MONTH}))\s+", re.IGNORECASE)
+_BULLET = re.compile(rf"\s*(?:[-*•]|\d{{1,2}}[.)](?!\s+{GERMAN_MONTH}))\s+", re.IGNORECASE)
 _LOOKED_AT = 20  # characters on either side of a full stop
 _CORRECTION = (
     r"(?:that(?:['’]s| is| was) (?:wrong|incorrect|not (?:right|correct|true any ?more)|a mistake)|I was wrong|I meant"
@@ -44,7 +43,8 @@ _CORRECTION = (
 )
 _PUTS_RIGHT = re.compile(rf"(?:(?:no|nope|sorry|oh|actually)[,.!]? )*{_CORRECTION}\b", re.IGNORECASE)
 _LEAD = re.compile(
-    r"(?:(?:hi|hello|hey|good (?:morning|afternoon|evening))(?: there| all| strata)?|by the way|btw|actually"
+    r"(?:(?:hi|hello|hey|good (?:morning|afternoon|evening))(?: there| all| strata)?|hallo|guten (?:tag|morgen|abend)"
+    r"|übrigens|ja|nein|und|aber|bitte|danke|by the way|btw|actually"
     r"|well|so|also|oh|ok|okay|yes|yep|yeah|no|nope|fyi|just so you know|for your information|for the record"
     r"|as I (?:said|told you|mentioned)(?: before| already| earlier)?|and|but|please|now|honestly"
     rf"|{_CORRECTION}|to be honest|in fact|sorry|thanks|thank you|great|look|listen)\b[,:!]?\s+",
@@ -54,8 +54,9 @@ _LEAD = re.compile(
 POINTS_BACK = r"I(?: am|['’]m) (?:\w+ )?(?:allergic|intolerant) to (?:it|them|that|those|these|both)\b"
 # A clause ends where the user begins a new one about themself: "…, and I live in Porto".
 _CLAUSE = re.compile(
-    r"(?:\s*,\s*(?:and |but |so |plus )?|\s+(?:and|but|plus)\s+)(?:also\s+)?(?=(?:I|I['’](?:m|ve)|my|we"
-    rf"|our|(?:you can )?call me|{ON_A_DAY},? (?:I|I['’]m|we|we['’]re))\b)(?!{POINTS_BACK})",
+    r"(?:\s*,\s*(?:and |but |so |plus |und |aber )?|\s+(?:and|but|plus|und|aber)\s+)(?:also\s+)?"
+    r"(?=(?:I|I['’](?:m|ve)|my|we|our|ich|meine?|wir|unsere?|(?:you can )?call me"
+    rf"|{ON_A_DAY},? (?:I|I['’]m|we|we['’]re))\b)(?!{POINTS_BACK})",
     re.IGNORECASE,
 )
 # Cutting a sentence that opens with its condition would lose the condition.

@@ -1,4 +1,4 @@
-"""Recognises what a person says about themself that is worth keeping, in English, without a model.
+"""Recognises what a person says about themself that is worth keeping, without a model.
 
 Precision before recall: a wrong memory is worse than a missing one, so a sentence counts only when one of
 the known forms matches it to the end and nothing marks it as a question, a condition, a guess, a report or
@@ -6,7 +6,8 @@ another's words.
 
 Limits, on purpose or by nature:
 
-* English only, present tense mostly; irony, metaphor and "we" meaning a company are not understood.
+* English and a few plain sentences of German, present tense mostly; irony, metaphor and "we" meaning a company
+  are not understood.
 * A sentence with a condition, a doubt or reported speech ("if", "maybe", "she says") is dropped whole, even
   when part of it was a plain fact. So is every message that asks for work on a text ("translate: I live in
   Paris").
@@ -43,7 +44,7 @@ from memoryapp.llm.offline.vocabulary import (
 )
 
 PASTED_CHARS = 4_000
-_SENTENCE_CHARS = 300
+STATEMENT_CHARS = 300
 # One run allows 16 steps by default: one message must not use them up.
 MAX_STATEMENTS = 12
 
@@ -66,7 +67,9 @@ _TEXT_TASK = re.compile(
     r"(?:please |can you |could you |would you |help me |i want you to |let's )*(?:translate|rewrite"
     r"|rephrase|paraphrase|proofread|summari[sz]e|correct|edit|classify|analy[sz]e|complete|continue"
     r"|explain|write|draft|compose|fix|improve|shorten|reply to|respond to|answer this|role-?play"
-    r"|pretend|act as|imagine|say|repeat|spell|format|convert)\b(?! in\b)",
+    r"|pretend|act as|imagine|say|repeat|spell|format|convert)\b(?! in\b)"
+    r"|(?:bitte |kannst du |kannst du bitte )?(?:übersetzen?|schreibe?|formulier\w*|korrigier\w*|verbesser\w*|fasse?"
+    r"|erklär\w*|wiederhole?|stell dir vor|tu so)\b",
     re.IGNORECASE,
 )
 # Who lives or works there does not.
@@ -79,6 +82,7 @@ _DOUBT = re.compile(
     r"|hopefully|might|maybe|perhaps|probably|possibly|would have|could have|as though|dreamt?|dreamed"
     r"|dream|joking|kidding|just kidding|for example|for instance|e\.g\.|hypothetically|not sure|don't "
     r"know|wonder|wondering|i guess|i suppose|i think|i believe|i feel like|used to|formerly|back when"
+    r"|vielleicht|wahrscheinlich|vermutlich|angeblich|eventuell|glaube? ich|denke ich|früher|falls|scherz"
     r"|when i was|as a (?:kid|child)|until recently|not true|in (?:my|this|the) (?:novel|story|game"
     r"|play|movie|film|book)|my character|(?:no longer|not|isn't) valid"
     r"|but i (?:(?:still|sometimes|often|always) )?(?:do|did|can|am|have)(?: (?:it|so|anyway|sometimes|often|still))*"
@@ -88,7 +92,7 @@ _DOUBT = re.compile(
 )
 _REPORT = re.compile(
     r"\b(?:says?|said|told|tells|claims?|claimed|thinks|thought|believes|wrote|writes|asked|asks"
-    r"|insists?|heard|according to|apparently|supposedly|allegedly|lyrics)\b",
+    r"|sagte?|meinte?|behauptete?|laut|insists?|heard|according to|apparently|supposedly|allegedly|lyrics)\b",
     re.IGNORECASE,
 )
 _EXPLICIT = re.compile(
@@ -124,7 +128,9 @@ _FILLER = re.compile(
     r"well))*$",
     re.IGNORECASE,
 )
-_LIST = re.compile(r",|\b(?:and|or|but|than|over|when|with|because|to|in|more)\b", re.IGNORECASE)
+_LIST = re.compile(
+    r",|\b(?:and|or|but|und|oder|aber|als|wenn|mit|than|over|when|with|because|to|in|more)\b", re.IGNORECASE
+)
 
 _PERSONAL = re.compile(r"(?:I|my|we|our|ich|mein\w*|wir|unser\w*)\b", re.IGNORECASE)
 _CANNOT_HAVE = re.compile(
@@ -179,21 +185,24 @@ class Findings:
     """``has_withheld``: a secret was told, or was meant to be kept; it is in no statement.
 
     ``more``: how many statements follow those that were asked for. ``missed``: the sentences in which the person
-    speaks of themself, or asks for something to be kept, and from which nothing was.
+    speaks of themself, or asks for something to be kept, and from which nothing was. ``too_long``: the characters of
+    what was to be kept and is longer than a statement may be; else 0.
     """
 
     statements: tuple[Statement, ...]
     has_withheld: bool
     more: int = 0
     missed: tuple[str, ...] = ()
+    too_long: int = 0
 
 
 def find_statements(message: str, *, at_most: int = MAX_STATEMENTS) -> Findings:
     """What ``message`` states about its author, in order, without duplicates: the first ``at_most``."""
     if len(message) > PASTED_CHARS:
-        return Findings((), has_withheld=False)
+        return Findings((), has_withheld=False, too_long=_too_long(message))
     found: dict[str, Statement] = {}
     missed: list[str] = []
+    too_long = 0
     has_withheld = False
     for sentence, following in pairwise((*sentences(message), Sentence(""))):
         if _TEXT_TASK.match(without_lead(sentence.text)):
@@ -204,10 +213,11 @@ def find_statements(message: str, *, at_most: int = MAX_STATEMENTS) -> Findings:
             has_withheld = True
         else:
             found.update({statement.statement.casefold(): statement for statement in kept})
-            missed += [] if is_taken_back else _missed(sentence, kept)
+            too_long = max(too_long, _too_long(sentence.text))
+            missed += [] if is_taken_back or _too_long(sentence.text) else _missed(sentence, kept)
     statements = tuple(found.values())
     more = max(len(statements) - at_most, 0)
-    return Findings(statements[:at_most], has_withheld, more=more, missed=tuple(missed))
+    return Findings(statements[:at_most], has_withheld, more=more, missed=tuple(missed), too_long=too_long)
 
 
 def is_question(sentence: str) -> bool:
@@ -221,7 +231,7 @@ def is_question(sentence: str) -> bool:
 
 def _statements(sentence: Sentence) -> Iterator[Statement]:
     text = sentence.text
-    if len(text) > _SENTENCE_CHARS:
+    if len(text) > STATEMENT_CHARS:
         return
     explicit = _EXPLICIT.match(without_lead(text))
     if explicit and not is_question(text):
@@ -232,6 +242,11 @@ def _statements(sentence: Sentence) -> Iterator[Statement]:
             return
         for clause in sentence.clauses():
             yield from _stated(clause)
+
+
+def _too_long(text: str) -> int:
+    """The characters of what asks to be kept and has more than a statement may; else 0."""
+    return len(text) if len(text) > STATEMENT_CHARS and _EXPLICIT.match(without_lead(text)) else 0
 
 
 def _missed(sentence: Sentence, kept: Sequence[Statement]) -> list[str]:

@@ -29,6 +29,9 @@ MONTH = either(
     "jan(?:uary)?,feb(?:ruary)?,mar(?:ch)?,apr(?:il)?,may,june?,july?,aug(?:ust)?,sept?(?:ember)?,"
     "oct(?:ober)?,nov(?:ember)?,dec(?:ember)?"
 )
+GERMAN_MONTH = (
+    r"(?:Januar|Jänner|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember)\b"
+)
 WEEKDAY = "(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 DATED = rf"(?:\d{{4}}|\d[./-]\d|\b{MONTH}\b)"
 # What pins an event to the calendar.
@@ -36,7 +39,7 @@ WHEN = (
     r"(?:\b(?:today|tonight|tomorrow|yesterday"
     rf"|(?:next|this|last|coming) (?:week|weekend|month|year|spring|summer|autumn|fall|winter|{WEEKDAY}"
     rf"|{MONTH})|{WEEKDAY}s?|\d{{1,2}}(?:st|nd|rd|th)? (?:of )?{MONTH}|{MONTH} \d{{1,2}}|in {MONTH}"
-    rf"|in \d{{4}}"
+    rf"|in \d{{4}}|\d{{1,2}}\. {GERMAN_MONTH}|übermorgen|um \d{{1,2}}(?:[:.]\d\d)? uhr"
     r"|\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4}|at \d{1,2}(?:[:.]\d\d)?|\d{1,2} ?[ap]m|in an? "
     r"(?:week|month)|in (?:\d+|two|three|four|a few) (?:days|weeks|months))\b)"
 )
