@@ -30,6 +30,7 @@ READERS: Final = 12  # rows of the strip; who read least is left out
 SHADES: Final = 4
 CELL, GAP = 10, 2  # of the strip, in its own units
 WRITTEN_WITHIN: Final = timedelta(minutes=1)  # an entry, after its receipt, of one transaction
+_OF_BOTH: Final = frozenset({Verb.EXPIRED, Verb.DELETED, Verb.RESTORED})
 _GOES: Final = frozenset({Verb.FORGOT, Verb.DELETED, Verb.REDACTED})
 _DAYS: Final = re.compile(r"(\d+) days")  # for which a chat is kept
 
@@ -43,6 +44,12 @@ class Thing:
     several: Callable[[int], str]
 
 
+_FACT: Final = Thing(
+    gettext_lazy("the fact"),
+    gettext_lazy("a fact that is gone"),
+    lambda count: ngettext("{n} fact", "{n} facts", count),
+)
+# Facts and experiences, where both are counted in one.
 _MEMORY: Final = Thing(
     gettext_lazy("the memory"),
     gettext_lazy("a memory that is gone"),
@@ -73,7 +80,7 @@ _PERSON: Final = Thing(
     gettext_lazy("a person who is gone"),
     lambda count: ngettext("{n} person", "{n} people", count),
 )
-_THINGS: Final = {Tier.SCRATCHPAD: _RUN, Tier.TRANSCRIPT: _CONVERSATION, Tier.LONGTERM: _MEMORY}
+_THINGS: Final = {Tier.SCRATCHPAD: _RUN, Tier.TRANSCRIPT: _CONVERSATION, Tier.LONGTERM: _FACT}
 # What the log says more, with blanks for underscores, of all but long-term memory (``detail_text``).
 _DETAILS: Final = frozenset(
     {
@@ -223,6 +230,8 @@ def _thing(entry: Entry) -> Thing | None:
         return _PERSON
     if entry.tier == Tier.TRANSCRIPT and entry.verb in {Verb.EDITED, Verb.REDACTED}:
         return _MESSAGE
+    if entry.tier == Tier.LONGTERM and entry.verb in _OF_BOTH:
+        return _MEMORY
     return _THINGS.get(Tier(entry.tier))
 
 
@@ -252,7 +261,8 @@ def _found(user_id: UUID, entries: Iterable[Entry]) -> dict[UUID, Subject]:
         memories = longterm.with_a_page(user_id, about)
         found |= {id_: Subject("", reverse("inspector:fact", args=[id_])) for id_ in memories}
         lessons = experience_queries.with_a_page(user_id, about - memories)
-        found |= {id_: Subject("", reverse("inspector:experience", args=[id_])) for id_ in lessons}
+        lesson = gettext("the experience")
+        found |= {id_: Subject(lesson, reverse("inspector:experience", args=[id_])) for id_ in lessons}
     if about := ids.get(Tier.TRANSCRIPT):
         chats = transcript.conversations_of(user_id, about)
         found |= {
@@ -294,7 +304,7 @@ def _reader(name: str, counts: Mapping[date, int], first: date, days: int, most:
     for at in range(days):
         day = first + timedelta(days=at)
         times = counts.get(day, 0)
-        read = _MEMORY.several(times).format(n=count_text(times)) if times else gettext("nothing")
+        read = _FACT.several(times).format(n=count_text(times)) if times else gettext("nothing")
         shade = -(-times * SHADES // most)
         cells.append(Cell(at * (CELL + GAP), shade, f"{date_format(day, gettext('j M'))}: {read}"))
     return Reader(name, sum(counts.values()), cells)

@@ -70,6 +70,7 @@ def overview(request: HttpRequest) -> HttpResponse:
         "room": show.quota_chart(quota.used, quota.limit),
         "soon_days": SOON_DAYS,
         "here": request.get_full_path(),
+        "forgotten": undoing.forgotten_facts(request, user_id),
         "tiers": tiers,
         "listed": LISTED,
         "news": _news(

@@ -20,7 +20,7 @@ from django.utils.translation import ngettext
 from memoryapp.inspector.amounts import count_text
 from memoryapp.longterm import forgettings, lifetimes, undoable
 from memoryapp.longterm.models import Forgetting, LifetimeChange, Memory
-from memoryapp.longterm.undoable import Mark
+from memoryapp.longterm.undoable import Mark, Named
 from memoryapp.receipts.queries import of_acts
 
 _SESSION_KEY: Final = "undo_offers"
@@ -64,7 +64,7 @@ class Told:
     ``made_at``: of one that is listed."""
 
     offer: Offer
-    words: Sequence[str]
+    words: Sequence[Named]
     marks: Sequence[Mark]
     has_more: bool
     made_at: datetime | None = None
@@ -192,10 +192,10 @@ def told(
 
 
 def _told(
-    offer: Offer, words: Mapping[UUID, str], marks: Mapping[UUID, Mark], made_at: datetime | None
+    offer: Offer, words: Mapping[UUID, Named], marks: Mapping[UUID, Mark], made_at: datetime | None
 ) -> Told:
     ids = [UUID(id_) for id_ in offer.ids]
-    said = list(dict.fromkeys(words[id_] for id_ in ids if id_ in words))
+    said = list({words[id_].text: words[id_] for id_ in ids if id_ in words}.values())
     marked = [marks[id_] for id_ in ids if id_ in marks]
     has_more = len(said) + len(marked) > undoable.NAMED
     return Told(offer, said[: undoable.NAMED], marked[: undoable.NAMED], has_more, made_at)
@@ -250,7 +250,7 @@ def _forgot(act: Forgetting) -> str:
     if act.memories_count:
         count, said = (
             act.memories_count,
-            ngettext("Forgot {n} memory", "Forgot {n} memories", act.memories_count),
+            ngettext("Forgot {n} fact", "Forgot {n} facts", act.memories_count),
         )
     else:
         count = act.experiences_count
@@ -261,9 +261,9 @@ def _forgot(act: Forgetting) -> str:
 def _changed(made: LifetimeChange) -> str:
     count = len(made.before)
     if any(row["kind"] != row["left"]["kind"] for row in made.before):
-        said = ngettext("Kind changed", "Changed the kind of {n} memories", count)
+        said = ngettext("Kind changed", "Changed the kind of {n} facts", count)
     else:
-        said = ngettext("Lifetime changed", "Changed the lifetime of {n} memories", count)
+        said = ngettext("Lifetime changed", "Changed the lifetime of {n} facts", count)
     return said.format(n=count_text(count))
 
 

@@ -3,6 +3,7 @@
 
 const form = document.getElementById("bulk");
 const boxes = () => [...document.querySelectorAll("[data-fact] [name=fact]")];
+const onPage = () => [...document.querySelectorAll("[data-facts] [name=fact]")]; // not what may fit, too
 const rows = () => [...document.querySelectorAll("[data-fact]")];
 
 function showCount() {
@@ -18,8 +19,9 @@ function showCount() {
   }
   const page = document.getElementById("pick-page");
   if (!page) return;
-  page.checked = picked > 0 && picked === boxes().length;
-  page.indeterminate = picked > 0 && picked < boxes().length;
+  const here = onPage().filter((box) => box.checked).length;
+  page.checked = here > 0 && here === onPage().length;
+  page.indeterminate = here > 0 && here < onPage().length;
 }
 
 let last = null;
@@ -38,7 +40,7 @@ document.addEventListener("click", (event) => {
 });
 
 document.addEventListener("change", (event) => {
-  if (event.target.id === "pick-page") for (const box of boxes()) box.checked = event.target.checked;
+  if (event.target.id === "pick-page") for (const box of onPage()) box.checked = event.target.checked;
   showCount();
 });
 

@@ -81,7 +81,7 @@ class TestList:
             ("laptop", "Read"),
             ("The assistant", "Added"),
         ]
-        for words in ("14 memories", "3 memories", "Ticket 7"):
+        for words in ("14 facts", "3 memories", "Ticket 7"):
             assert words in shown
 
     @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ class TestSubjects:
 
         response = browser.get(PAGE, {"verb": "edited"})
 
-        assert "a memory that is gone" in words_of(response)
+        assert "a fact that is gone" in words_of(response)
         assert "figs" not in words_of(response)
         assert str(memory.id) not in response.content.decode()
 
@@ -241,7 +241,7 @@ class TestUndo:
         shown = browser.get(PAGE)
         browser.post(reverse("inspector:forgetting_undo", args=[act.id]), {"next": PAGE})
 
-        assert "Forgot 1 memory" in words_of(shown)
+        assert "Forgot 1 fact" in words_of(shown)
         assert reverse("inspector:forgetting_undo", args=[act.id]) in shown.content.decode()
         assert browser.get(PAGE).context["undoable"] == []
         assert browser.get(f"/memory/facts/{memory.id}/").status_code == 200
@@ -259,7 +259,7 @@ class TestReaders:
 
         assert (reader.name, reader.total, len(reader.cells)) == ("tests", 3, 28)
         assert [cell.shade for cell in reader.cells] == [0] * 27 + [4]
-        assert reader.cells[-1].words.endswith(": 3 memories")
+        assert reader.cells[-1].words.endswith(": 3 facts")
         assert "tests" in words_of(response)
 
     def test_without_readers_there_is_no_strip(self, browser, alice):

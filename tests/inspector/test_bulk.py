@@ -46,7 +46,7 @@ def test_the_next_page_offers_to_undo_it_and_only_that_page(browser, alice):
 
     act = Forgetting.objects.get(user=alice)
     assert "Forgotten: 2 facts." in words_of(first)
-    assert re.search(r"until \d\d:\d\d\. Undo Delete for good now See in Activity", words_of(first))
+    assert re.search(r"until \d\d:\d\d\. Undo Delete for good now Receipt See in Activity", words_of(first))
     assert f"{reverse('inspector:activity')}#undoable" in first.content.decode()
     assert reverse("inspector:forgetting_undo", args=[act.id]) in first.content.decode()
     assert "Forgotten: 2 facts" not in words_of(second)
@@ -242,10 +242,13 @@ def test_extending_counts_those_that_moved_and_says_what_became_of_the_others(br
 
     first, second = [offer["text"] for offer in browser.session["undo_offers"]]
     assert first == (
-        f"Extended: 1 fact. It expires at the end of {said(180)}. 1 fact is kept for ever. "
+        f"Extended: 1 fact. It expires at the end of {said(180)}. 1 fact does not expire. "
         "1 fact keeps its own date. 1 fact already has its full lifetime. 1 fact is not in use."
     )
-    assert second == ("1 fact is kept for ever. 2 facts already have their full lifetime. Nothing was moved.")
+    assert second == (
+        "1 fact does not expire. 2 facts already have their full lifetime. None of them was extended. "
+        "For longer, set a date on its page."
+    )
     assert list(Entry.objects.values_list("rows", "subject_id")) == [(1, moved.id)]
 
 
@@ -258,7 +261,10 @@ def test_what_moved_nothing_is_told_neutrally_and_what_was_confirmed_is_not(brow
     browser.post(BULK, {"do": "confirm", "fact": picked(waiting)})
     confirmed = browser.get(FACTS).content.decode()
 
-    assert "1 fact already has its full lifetime. Nothing was moved." in unmoved
+    assert (
+        "1 fact already has its full lifetime. It was not extended. For longer, set a date on its page."
+        in unmoved
+    )
     assert "notice--success" not in unmoved
     assert "notice--success" in confirmed
 
@@ -298,7 +304,9 @@ def test_what_can_still_be_undone_is_listed_once_the_notice_is_gone(browser, ali
     first = Forgetting.objects.filter(user=alice).earliest("created_at")
     until = timezone.localtime(first.undo_until)
     assert "Forgotten lately" not in words_of(with_notice)
-    assert f"Forgotten lately: 3 facts. You can undo this until {until:%H:%M}. Show" in words_of(after)
+    assert f"Forgotten lately: 3 facts. You can undo this until {until:%H:%M}. See and undo" in words_of(
+        after
+    )
     assert one.statement not in words_of(after)
     assert "Forgotten lately" not in of_bob
 

@@ -194,7 +194,9 @@ def test_picking_what_cannot_be_extended_says_what_stays(browser, alice, soon):
     browser.post(PICKED, {"action": "extend", "fact": [str(soon.id)]})
 
     [offer] = browser.session["undo_offers"]
-    assert offer["text"] == "1 fact keeps its own date. Nothing was moved."
+    assert (
+        offer["text"] == "1 fact keeps its own date. It was not extended. For longer, set a date on its page."
+    )
     assert not offer["url"]
 
 

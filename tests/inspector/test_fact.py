@@ -186,7 +186,7 @@ def test_what_is_extended_says_until_when_and_what_is_kept_that_there_is_nothing
 
     ends = timezone.localtime(queries.get_memory(alice.id, ticket.id).affirmed_at) + timedelta(days=30)
     assert f"Extended. It expires at the end of {ends.day} {ends:%B} {ends.year}." in extended
-    assert "It is kept for ever: there is nothing to extend." in kept
+    assert "It does not expire: there is nothing to extend." in kept
 
 
 def test_extending_what_was_learned_today_says_that_nothing_moves_and_offers_no_undo(browser, alice):
@@ -201,7 +201,7 @@ def test_extending_what_was_learned_today_says_that_nothing_moves_and_offers_no_
 
     ends = timezone.localdate() + timedelta(days=30)
     assert offer["text"] == (
-        "It already has its full lifetime: nothing was moved. "
+        "It already has its full lifetime: it was not extended. "
         f"It expires at the end of {ends.day} {ends:%B} {ends.year}."
     )
     assert (offer["url"], offer["is_nothing"]) == ("", True)
@@ -257,6 +257,8 @@ def test_what_its_kind_keeps_for_ever_can_be_kept_whatever_becomes_of_the_rule(b
         "as long as that is the rule. “Keep for ever” keeps this one even if the rule changes."
         in words_of(page)
     )
+    assert "kept for ever, by you" not in words_of(page)
+    assert "kept for ever, by you" in kept
     assert "You keep it for ever, whatever becomes of the rule of its kind." in kept
     assert "“Keep for ever” keeps" not in kept
 
@@ -320,12 +322,11 @@ def test_every_page_says_the_same_last_day(browser, alice, lisbon):
 @pytest.mark.parametrize(
     ("minutes", "said"),
     [
-        (10, "You can undo this for 10 minutes afterwards."),
-        (1, "You can undo this for 1 minute afterwards."),
+        (10, "You can undo this for a while; the notice says until when."),
         (0, "This cannot be undone."),
     ],
 )
-def test_forgetting_says_for_how_many_minutes_it_can_be_undone(browser, lisbon, configure, minutes, said):
+def test_it_says_before_whether_forgetting_can_be_undone(browser, lisbon, configure, minutes, said):
     configure(STRATA_UNDO_MINUTES=str(minutes))
 
     assert said in words_of(browser.get(page_of(lisbon)))
@@ -532,8 +533,8 @@ def test_after_forgetting_the_way_back_comes_first_and_the_rest_is_folded(browse
     told = words_of(browser.post(f"{page_of(lisbon)}forget", follow=True))
 
     assert re.search(
-        r"Forgotten\. Who you are.{0,80}You can undo this until .{0,30}Undo Delete for good now See in Activity "
-        r"What went with it, and what stays What was said stays in its conversation",
+        r"Forgotten\. Who you are.{0,80}You can undo this until .{0,30}Undo Delete for good now Receipt "
+        r"See in Activity What went with it, and what stays What was said stays in its conversation",
         told,
     )
 

@@ -1,5 +1,6 @@
 """What notices and lists of what can be undone say it is about: read when they are shown, and kept nowhere else."""
 
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -11,9 +12,10 @@ from uuid6 import uuid7
 
 from memoryapp.longterm import forgettings, lifetimes, queries
 from memoryapp.longterm.models import Forgetting, LifetimeChange, Memory
+from memoryapp.transcript.models import Conversation, Turn
 from tests.inspector.reading import words_of
 from tests.inspector.test_experiences import learn
-from tests.longterm.saying import live, remember
+from tests.longterm.saying import live, message, remember, remember_from
 from tests.personas import signed_in
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("nudges")]
@@ -47,7 +49,7 @@ class TestNotice:
         forget(browser, figs)
 
         said = notice(browser)
-        assert "Likes and dislikes, learned on 3 May 2026" in said
+        assert "Likes and dislikes, learned 3 May 2026, 12:00" in said
         assert "figs" not in said
         assert "figs" not in str(dict(browser.session))
 
@@ -57,7 +59,7 @@ class TestNotice:
         forget(browser, *many)
 
         said = notice(browser)
-        assert said.count("learned on") == 3
+        assert said.count(", learned ") == 3
         assert "…" in said
         assert "Invoice" not in said
 
@@ -67,7 +69,7 @@ class TestNotice:
 
         forget(browser, porto)
 
-        assert notice(browser).count("learned on") == 1
+        assert notice(browser).count(", learned ") == 1
 
     def test_once_it_is_deleted_for_good_there_are_no_words(self, browser, alice):
         figs = remember(alice, "I like figs").memory
@@ -126,13 +128,50 @@ class TestNotice:
         assert "It is as it was." in as_before
         assert "I like figs" in as_before
 
+    def test_what_is_back_leads_to_its_page(self, browser, alice):
+        figs, lesson = remember(alice, "I like figs").memory, learn(alice)
+        now = timezone.now()
+        acts = [
+            forgettings.forget(alice.id, [figs.id], now=now),
+            forgettings.forget_experiences(alice.id, [lesson.id], now=now),
+        ]
+
+        for act in acts:
+            browser.post(reverse("inspector:forgetting_undo", args=[act.id]))
+
+        said = notice(browser)
+        assert f'<a href="{page_of(figs)}">I like figs</a>' in said
+        assert f'<a href="{reverse("inspector:experience", args=[lesson.id])}">' in said
+
+    def test_what_is_forgotten_leads_to_the_chat_while_that_is_there(self, browser, alice):
+        source = message(alice, "By the way, figs are the best")
+        figs = remember_from(alice, source, "I like figs").memory
+        turn = Turn.objects.get(messages=source.message_id)
+        place = reverse("chat:turn", args=[turn.id])
+        chats = Conversation.objects.filter(id=turn.conversation_id)
+
+        forget(browser, figs)
+
+        chats.update(title="Dinner on Sunday")
+        elsewhere = browser.get(ACTIVITY)
+        chats.update(title="Figs, and what goes with them")
+        telling = browser.get(ACTIVITY)
+        chats.update(deleted_at=timezone.now())
+        gone = browser.get(ACTIVITY)
+
+        assert place in elsewhere.content.decode()
+        assert "in the chat “Dinner on Sunday”" in words_of(elsewhere)
+        assert place in telling.content.decode()
+        assert telling.context["undoable"][0].marks[0].chat == ""
+        assert place not in gone.content.decode()
+
     def test_nor_is_an_experience_said(self, browser, alice):
         lesson = learn(alice)
 
         browser.post(reverse("inspector:experience_forget", args=[lesson.id]))
 
         said = notice(browser, reverse("inspector:experiences"))
-        assert "learned on" in said
+        assert ", learned " in said
         assert lesson.goal not in said
 
 
@@ -142,7 +181,7 @@ class TestActivity:
         forgettings.forget(alice.id, [figs.id], now=timezone.now())
 
         (told,) = browser.get(ACTIVITY).context["undoable"]
-        assert (told.offer.text, list(told.words)) == ("Forgot 1 memory", [])
+        assert (told.offer.text, list(told.words)) == ("Forgot 1 fact", [])
         assert [mark.learned_at for mark in told.marks] == [figs.recorded_at]
 
     def test_a_lifetime_can_be_given_back_here(self, browser, alice):
@@ -152,7 +191,7 @@ class TestActivity:
         (told,) = browser.get(ACTIVITY).context["undoable"]
         browser.post(told.offer.url, {**told.offer.fields, "next": ACTIVITY})
 
-        assert list(told.words) == ["I like figs"]
+        assert [said.text for said in told.words] == ["I like figs"]
         assert not queries.get_memory(alice.id, figs.id).is_kept
         assert browser.get(ACTIVITY).context["undoable"] == []
 
@@ -248,6 +287,12 @@ class TestPageOfTheFact:
 
 
 class TestForgottenLately:
+    def test_the_overview_says_it_as_the_list_does(self, browser, alice):
+        forgettings.forget(alice.id, [remember(alice, "I like figs").memory.id], now=timezone.now())
+
+        for url in (FACTS, reverse("inspector:overview")):
+            assert re.search(r"Forgotten lately: 1 fact\..{0,60} See and undo", words_of(browser.get(url)))
+
     def test_it_is_said_beside_a_notice_of_something_else(self, browser, alice):
         figs, tea = (remember(alice, f"I like {what}").memory for what in ("figs", "tea"))
         forget(browser, figs)

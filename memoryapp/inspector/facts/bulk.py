@@ -32,6 +32,11 @@ class Action(StrEnum):
     FORGET = "forget"
 
     @property
+    def is_rare(self) -> bool:
+        """Whether it stands behind *More* where there is little room."""
+        return self in {Action.KEEP, Action.FOLLOW, Action.CHANGE_KIND}
+
+    @property
     def label(self) -> str:
         return str(_WORDS[self].label)
 
@@ -84,7 +89,7 @@ _WORDS: Final[Mapping[Action, _Words]] = {
         gettext_lazy("Extend"),
         pgettext_lazy("a word to type", "extend"),
         gettext_lazy(
-            "Each lives its whole lifetime again, from today. What is kept for ever or has a date of its own stays "
+            "Each lives its whole lifetime again, from today. What does not expire or has a date of its own stays "
             "as it is."
         ),
         lambda count: ngettext("Extend {n} fact", "Extend {n} facts", count),
@@ -173,7 +178,7 @@ def _extended(user_id: UUID, ids: Sequence[UUID], changed: int, ends: Collection
     others = (
         (
             left.for_ever,
-            ngettext("{n} fact is kept for ever.", "{n} facts are kept for ever.", left.for_ever),
+            ngettext("{n} fact does not expire.", "{n} facts do not expire.", left.for_ever),
         ),
         (left.dated, ngettext("{n} fact keeps its own date.", "{n} facts keep their own dates.", left.dated)),
         (
@@ -188,8 +193,14 @@ def _extended(user_id: UUID, ids: Sequence[UUID], changed: int, ends: Collection
     )
     said = [text.format(n=count_text(count)) for count, text in others if count]
     if not changed:
-        return " ".join([*said, gettext("Nothing was moved.")])
+        can_be_dated = bool(left.full or left.dated)
+        return " ".join([*said, _none_extended(len(ids), can_be_dated=can_be_dated)])
     return " ".join([Action.EXTEND.done(changed), _until(changed, ends), *said]).strip()
+
+
+def _none_extended(count: int, *, can_be_dated: bool) -> str:
+    said = ngettext("It was not extended.", "None of them was extended.", count)
+    return f"{said} {gettext('For longer, set a date on its page.')}" if can_be_dated else said
 
 
 def _until(changed: int, ends: Collection[datetime]) -> str:

@@ -24,7 +24,6 @@ from memoryapp.inspector.typed_word import TYPED_ABOVE
 from memoryapp.inspector.views import SOON_DAYS, next_url, render_page
 from memoryapp.longterm import lifetimes, queries, tallies
 from memoryapp.longterm.presentation import last_day
-from memoryapp.tuning.queries import conf
 
 PAGE: Final = TYPED_ABOVE  # so that whatever is picked of a page needs no typed word
 PERIODS: Final = (SOON_DAYS, 30, 90)
@@ -61,7 +60,6 @@ def expiring(request: HttpRequest) -> HttpResponse:
         "here": request.get_full_path(),
         "next_url": next_url({"days": str(days)}, cursor),
         "next_end": None if count else _next_end(user_id, now=now),
-        "undo_minutes": conf().undo_minutes,
     }
     if days == SOON_DAYS:
         context["expiring_count"] = count

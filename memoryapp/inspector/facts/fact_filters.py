@@ -26,7 +26,7 @@ MAX_DAYS_AHEAD: Final = MAX_DAYS + 366  # a date of its own may be as late as th
 # Lower than the cutoff of a prompt (0.40): who looks through their own facts sees at a glance what does not answer.
 # Of one-word searches over twenty facts ("pets", "city", "family") the right one reached 0.13 to 0.39, where it missed
 # that cutoff, and the best for words without a meaning 0.12.
-LESS_SURE_FROM: Final = 0.13
+MAY_FIT_FROM: Final = 0.13
 # A word or two say little to an embedder; with these before them they say what a question would. Of "home town" among
 # 29 facts, ten that answer it reached 0.22 to 0.82 so, and 0.06 to 0.36 by themselves; hardly any of twenty words
 # without a meaning reached both.
@@ -34,7 +34,7 @@ ASKED_ABOUT: Final = "about my {words}"
 ASKED_ABOUT_FROM: Final = 0.2
 ASKED_PLAINLY_FROM: Final = 0.05
 SHORT_WORDS: Final = 2
-LESS_SURE_SHOWN: Final = 5
+MAY_FIT_SHOWN: Final = 5
 
 STATUS_CHOICES: Final = {
     "waiting": gettext_lazy("To decide"),
@@ -167,10 +167,10 @@ class FactFilters:
 @dataclass(frozen=True, slots=True)
 class Found:
     """``rows``: what the filters find, each with its ``nearness``, 0 at most, where words were searched for.
-    ``less_sure``: what may answer these words too, best first; not among ``rows``."""
+    ``may_fit``: what may answer these words too, best first; not among ``rows``."""
 
     rows: MemoryQuerySet
-    less_sure: MemoryQuerySet
+    may_fit: MemoryQuerySet
 
 
 def found(user_id: UUID, filters: FactFilters, *, now: datetime) -> Found:
@@ -182,7 +182,7 @@ def found(user_id: UUID, filters: FactFilters, *, now: datetime) -> Found:
     sure = [item.memory.id for item in answers if item.included]
     perhaps = [item.memory.id for item in answers if not item.included and _is_close(item)]
     holding = Q(statement__icontains=filters.q)
-    is_short = len(filters.q.split()) <= SHORT_WORDS and len(perhaps) < LESS_SURE_SHOWN
+    is_short = len(filters.q.split()) <= SHORT_WORDS and len(perhaps) < MAY_FIT_SHOWN
     if is_short and not fitting.filter(holding).exists():
         about = _about(user_id, filters.q, answers, now=now)
         perhaps = [memory_id for memory_id in dict.fromkeys(about + perhaps) if memory_id not in sure]
@@ -206,7 +206,7 @@ def _about(user_id: UUID, words: str, answers: Sequence[Considered], *, now: dat
     return [memory_id for memory_id in close if memory_id in near]
 
 
-def _is_close(item: Considered, *, at_least: float = LESS_SURE_FROM) -> bool:
+def _is_close(item: Considered, *, at_least: float = MAY_FIT_FROM) -> bool:
     """By its meaning or a word: what has no vector and no word in common is like any other, and what was looked up
     is left out for its words alone."""
     is_compared = item.arms.get("cosine") is not None or bool(item.arms.get("overlap"))

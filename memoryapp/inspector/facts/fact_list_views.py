@@ -70,10 +70,8 @@ def facts(request: HttpRequest) -> HttpResponse:
         _by_kind(user_id, found.rows, filters) if filters.group else _page(request, found.rows, filters)
     )
     if not context.get("next_url"):
-        less_sure = queries.with_uses(found.less_sure).defer("embedding", "terms")
-        context["less_sure"] = [
-            show.memory_row(memory) for memory in less_sure[: fact_filters.LESS_SURE_SHOWN]
-        ]
+        may_fit = queries.with_uses(found.may_fit).defer("embedding", "terms")
+        context["may_fit"] = [show.memory_row(memory) for memory in may_fit[: fact_filters.MAY_FIT_SHOWN]]
     return render_page(request, "facts", context)
 
 

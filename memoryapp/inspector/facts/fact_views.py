@@ -278,7 +278,7 @@ def _lives(memory: Memory, span: Span, *, changed: int, now: datetime) -> str:
 def _extended(memory: Memory, *, changed: int, now: datetime) -> str:
     fades_at = _fades_at(memory)
     if fades_at is None:
-        return gettext("It is kept for ever: there is nothing to extend.")
+        return gettext("It does not expire: there is nothing to extend.")
     if fades_at <= now:
         return gettext("It has expired: bring it back instead.")
     if memory.expires_at:
@@ -286,7 +286,7 @@ def _extended(memory: Memory, *, changed: int, now: datetime) -> str:
     elif changed:
         said = gettext("Extended.")
     else:
-        said = gettext("It already has its full lifetime: nothing was moved.")
+        said = gettext("It already has its full lifetime: it was not extended.")
     return f"{said} {ends_text(fades_at)}"
 
 
