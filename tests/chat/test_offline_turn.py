@@ -39,6 +39,21 @@ def test_what_was_not_saved_is_kept_when_it_is_to_be_remembered(alice):
     assert live(alice) == ["Ich darf kein Schweinefleisch essen."]
 
 
+def test_what_is_said_in_german_is_kept_and_answered_in_german(alice):
+    told = reply_to(ask(alice, "Meine Schwester heißt Anna."))
+
+    assert told == "Gemerkt: „Meine Schwester heißt Anna.“"
+    assert live(alice) == ["Meine Schwester heißt Anna."]
+    assert "„Meine Schwester heißt Anna.“" in reply_to(ask(alice, "Wie heißt meine Schwester?"))
+
+
+def test_a_sentence_that_says_two_things_keeps_each_once(alice):
+    ask(alice, "My sister's name is Hannah and she lives in Glasgow.")
+
+    assert live(alice) == ["My sister lives in Glasgow.", "My sister's name is Hannah."]
+    assert "Glasgow" in reply_to(ask(alice, "Where does my sister live?"))
+
+
 def test_all_that_answers_is_named(alice):
     ask(alice, "I may not eat peanuts, I am allergic to them.")
     ask(alice, "I can't eat gluten.")

@@ -112,6 +112,11 @@ def test_where_several_facts_may_be_meant_each_has_its_page():
     assert all(f"(/memory/facts/{item['id']}/)" in reply for item in (OLIVES, other))
 
 
+@pytest.mark.parametrize("words", ["Vergiss, dass ich Oliven mag.", "Bitte lösche meine Oliven."])
+def test_what_is_to_be_forgotten_can_be_searched_for_in_german(words):
+    assert "[was ich über oliven weiß](/memory/facts/?q=oliven)" in reply_to(said(words, NAME)).text
+
+
 def test_what_is_to_be_forgotten_is_named_in_german_where_it_was_asked_in_german():
     olives = {**OLIVES, "statement": "Ich mag Oliven."}
 

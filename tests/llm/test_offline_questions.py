@@ -243,6 +243,8 @@ def test_what_is_not_asked_is_no_question(message):
     [
         ("What is 17 * 23?", "17*23"),
         ("17*23", "17*23"),
+        ("Was ist 2 + 2?", "2+2"),
+        ("Wie viel ist 17 * 23?", "17*23"),
         ("what's 2 + 2", "2+2"),
         ("2+2=", "2+2"),
         ("how much is 3 plus 4 times 2?", "3+4*2"),

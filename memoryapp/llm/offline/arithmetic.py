@@ -6,6 +6,7 @@ from dataclasses import dataclass
 _ASKING = re.compile(
     r"(?:please )?(?:(?:can|could) you )?(?:please )?(?:what(?:['’]?s| is| are| does| would)|how much "
     r"(?:is|are)|how many is"
+    r"|was (?:ist|sind|ergibt|macht)|wie ?viel (?:ist|sind)|rechne"
     r"|calculate|compute|work out|evaluate|solve|tell me|and)\b:?\s*(?:the (?:result|value|sum|product) "
     r"of )?",
     re.IGNORECASE,

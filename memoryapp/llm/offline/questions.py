@@ -89,7 +89,8 @@ _STOP = _words(
     "told too up us very was we were what when where which who whom whose why will with would you your "
     "allowed permitted supposed s t d m ve re ll currently ever exactly yet still day days today now often "
     # What people keep in German is found by the commonest of its words.
-    "ich du darf kann muss soll nicht kein keine keinen keiner ein eine einen der das mein meine wo wie wann "
+    "ich du dass mich mir meinen meinem meiner meines über "
+    "darf kann muss soll nicht kein keine keinen keiner ein eine einen der das mein meine wo wie wann "
     "wer bin ist habe hat hast was welche welcher welches"
 )
 # They name the relation, not the topic: enough only for a question that has nothing else ("what do I like?").
