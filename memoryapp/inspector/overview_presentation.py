@@ -15,6 +15,7 @@ from django.utils.translation import gettext, gettext_lazy
 from memoryapp.inspector import charts
 from memoryapp.inspector.amounts import count_text
 from memoryapp.inspector.charts import Chart, Point
+from memoryapp.inspector.presentation import kept_text
 from memoryapp.longterm.models import Kind, Memory
 from memoryapp.longterm.presentation import expires_text, last_day, last_moment, left_text
 
@@ -71,7 +72,7 @@ def learned_row(memory: Memory, *, now: datetime) -> NewsRow:
         kind_label=gettext(memory.kind.label),
         at=memory.recorded_at,
         version=memory.version,
-        expires_text=expires_text(getattr(memory, "fades_at", None), now=now),
+        expires_text=kept_text(memory, now=now),
     )
 
 

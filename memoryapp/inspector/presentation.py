@@ -69,7 +69,7 @@ def memory_row(memory: Memory) -> MemoryRow:
         said_at=memory.said_at,
         recorded_at=memory.recorded_at,
         confidence_percent=round(memory.confidence * 100),
-        expires_text=_expires_text(memory, fades_at, now=now),
+        expires_text=kept_text(memory, now=now),
         status="expired" if has_faded else memory.status,
         status_label=_status_label(memory, has_faded=has_faded),
         url=fact_url(memory),
@@ -79,11 +79,13 @@ def memory_row(memory: Memory) -> MemoryRow:
     )
 
 
-def _expires_text(memory: Memory, fades_at: datetime | None, *, now: datetime) -> str:
-    """Of what is in use; what its person keeps is told from what its kind keeps."""
+def kept_text(memory: Memory, *, now: datetime) -> str:
+    """Until when, of what is in use; what its person keeps is told from what its kind keeps."""
     if memory.status != Memory.Status.ACTIVE:
         return ""
-    return gettext("kept for ever, by you") if memory.is_kept else expires_text(fades_at, now=now)
+    if memory.is_kept:
+        return gettext("kept for ever, by you")
+    return expires_text(getattr(memory, "fades_at", None), now=now)
 
 
 def is_written_here(memory: Memory) -> bool:

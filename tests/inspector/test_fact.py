@@ -408,8 +408,10 @@ def test_a_fact_lists_the_replies_that_used_it_and_who_read_it(browser, alice, l
         for _ in range(2):
             activity.note_readings(alice.id, [lisbon.id], now=NOW)
 
-    page = browser.get(page_of(lisbon)).context["memory"]
+    response = browser.get(page_of(lisbon))
 
+    page = response.context["memory"]
+    assert "Who else read it" in words_of(response)
     assert [(use.question, use.url) for use in page.uses] == [
         ("Where do I live?", reverse("chat:turn", args=[turn.id]))
     ]

@@ -90,6 +90,26 @@ def test_picked_facts_are_forgotten_together_and_undo_brings_them_back(
     expect(page).to_have_url(re.compile(mark))
 
 
+def test_on_a_phone_the_rarer_actions_are_behind_more_and_the_bar_is_at_the_edge(
+    page: Page, program: Program, mark: str
+):
+    page.set_viewport_size({"width": 390, "height": 844})
+    for number in range(9):
+        program.remember(f"Tent {number} of {mark} is dry")
+    page.goto(f"{FACTS}?q={mark}")
+    keep = page.get_by_role("button", name="Keep 1 for ever")
+    page.locator("[data-fact] [name=fact]").first.check()
+
+    expect(keep).to_be_hidden()
+    bar = page.locator("#bulk").bounding_box()
+    page.get_by_role("button", name="More", exact=True).click()
+    keep.click()
+
+    assert bar
+    assert (bar["y"] + bar["height"], bar["height"] < 110) == (844, True)
+    expect(notice(page)).to_contain_text("Kept for ever: 1 fact.")
+
+
 def test_what_is_picked_is_not_left_under_the_bar(page: Page, program: Program, mark: str):
     for number in range(12):
         program.remember(f"Crate {number} of {mark} is full")

@@ -100,6 +100,13 @@ def test_on_a_phone_the_main_verbs_are_on_the_first_screen_and_what_is_wrong_is_
     assert panel
     assert panel["x"] >= 0
     assert panel["x"] + panel["width"] <= 390
+    button, below = (
+        place.bounding_box() for place in (until.locator("summary"), page.get_by_text("Already has its full"))
+    )
+    assert button
+    assert below
+    assert 0 <= panel["y"] - (button["y"] + button["height"]) <= 16
+    assert panel["y"] + panel["height"] <= below["y"]
     page.keyboard.press("Enter")
     expect(until.locator(".menu__panel")).to_be_hidden()
 
