@@ -57,7 +57,7 @@ def test_numbers_of_days_stand_in_no_case_in_the_history_of_rules(german_staff):
 
     assert "Lebensdauer 180 Tage, künftig 90 Tage" in to_come
     assert "Lebensdauer geplant war 90 Tage, weiterhin 180 Tage" in withdrawn
-    assert "Lebensdauer war 30 Tage, wieder 365 Tage" in withdrawn
+    assert "Lebensdauer war 30 Tage, rückgängig gemacht: wieder 365 Tage" in withdrawn
     assert ", 00:00, von carol" in withdrawn
 
 
