@@ -125,10 +125,7 @@ def test_where_nothing_ever_ends_no_day_is_named(browser, alice):
 
 
 def test_letting_go_is_explained_where_it_stands(browser, soon):
-    assert (
-        "“Let go” forgets a fact now instead of on its last day. You can undo this for 10 minutes afterwards."
-        in words_of(browser.get(EXPIRING))
-    )
+    assert "“Let go” forgets a fact now instead of on its last day." in words_of(browser.get(EXPIRING))
 
 
 def test_the_tab_counts_what_expires_within_a_week(browser, soon, later):
