@@ -21,6 +21,7 @@ from memoryapp.inspector.amounts import count_text
 from memoryapp.longterm import forgettings, lifetimes, undoable
 from memoryapp.longterm.models import Forgetting, LifetimeChange, Memory
 from memoryapp.longterm.undoable import Mark, Named
+from memoryapp.receipts.models import Receipt, Scope
 from memoryapp.receipts.queries import of_acts
 
 _SESSION_KEY: Final = "undo_offers"
@@ -107,22 +108,23 @@ def of_forgetting(forgetting: Forgetting, *, text: str, more: str = "") -> Offer
         return Offer(text, more=more)
     more = f"{more} {_gone_for_good(forgetting.records_count)}".strip()
     ids, receipts = undoable.ids_of([forgetting]), of_acts(forgetting.user_id, [forgetting.id])
-    return _of_open(
-        forgetting, ids[forgetting.id], receipt_id=receipts.get(forgetting.id), text=text, more=more
-    )
+    return _of_open(forgetting, ids[forgetting.id], receipt=receipts.get(forgetting.id), text=text, more=more)
 
 
 def _of_open(
-    forgetting: Forgetting, ids: Collection[UUID], *, receipt_id: UUID | None, text: str, more: str = ""
+    forgetting: Forgetting, ids: Collection[UUID], *, receipt: Receipt | None, text: str, more: str = ""
 ) -> Offer:
+    """Facts that went with more than themselves come back, or are gone for good, with all of it."""
+    is_part = receipt is not None and receipt.scope not in {Scope.MEMORY, Scope.EXPERIENCE}
+    act, about = ("receipt", receipt.id) if receipt and is_part else ("forgetting", forgetting.id)
     return Offer(
-        text,
-        url=_undo_url(forgetting),
+        f"{text} · {receipt.get_scope_display()}" if receipt and is_part else text,
+        url=reverse(f"inspector:{act}_undo", args=[about]),
         until=forgetting.undo_until.isoformat(),
-        finish_url=reverse("inspector:forgetting_finish", args=[forgetting.id]),
+        finish_url=reverse(f"inspector:{act}_finish", args=[about]),
         ids=_kept(ids),
         more=more,
-        receipt_url=reverse("inspector:receipt", args=[receipt_id]) if receipt_id else "",
+        receipt_url=reverse("inspector:receipt", args=[receipt.id]) if receipt else "",
     )
 
 
@@ -206,7 +208,7 @@ def open_offers(user_id: UUID, *, is_own: bool, now: datetime) -> list[Told]:
     acts = list(forgettings.open_forgettings(user_id)[:LISTED])
     ids, receipts = undoable.ids_of(acts), of_acts(user_id, [act.id for act in acts])
     found = [
-        (act.created_at, _of_open(act, ids[act.id], receipt_id=receipts.get(act.id), text=_forgot(act)))
+        (act.created_at, _of_open(act, ids[act.id], receipt=receipts.get(act.id), text=_forgot(act)))
         for act in acts
     ]
     changes = lifetimes.open_changes(user_id, now=now)[:LISTED]

@@ -31,11 +31,11 @@ def receipt_of(user_id: UUID, *, scope: Scope, subject_id: UUID) -> Receipt | No
     return receipts(user_id).filter(scope=scope, subject_id=subject_id).first()
 
 
-def of_acts(user_id: UUID, act_ids: Collection[UUID]) -> dict[UUID, UUID]:
-    """By the act that took something, its receipt."""
+def of_acts(user_id: UUID, act_ids: Collection[UUID]) -> dict[UUID, Receipt]:
+    """By the act that took something, its receipt; what went by it is not read."""
     wanted = set(map(str, act_ids))
     rows = receipts(user_id).filter(acts__has_any_keys=sorted(wanted)) if wanted else Receipt.objects.none()
-    return {UUID(act): row_id for row_id, acts in rows.values_list("id", "acts") for act in wanted & {*acts}}
+    return {UUID(act): row for row in rows.only("scope", "acts") for act in wanted & {*row.acts}}
 
 
 def of_items(user_id: UUID, item_ids: Collection[UUID], *, since: datetime) -> dict[UUID, UUID]:

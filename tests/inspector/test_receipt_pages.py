@@ -12,9 +12,13 @@ from memoryapp.forgetting.operations import forget
 from memoryapp.forgetting.scopes import Asked
 from memoryapp.longterm import forgettings
 from memoryapp.longterm.models import Memory
+from memoryapp.longterm.operations import Source
 from memoryapp.receipts.models import Receipt, Scope
+from memoryapp.transcript import queries as transcript
 from tests.inspector.reading import words_of
-from tests.longterm.saying import live, remember
+from tests.longterm.saying import live, remember, remember_from
+from tests.talking import say
+from tests.turns import fresh, start
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("nudges")]
 RECEIPTS = "/memory/receipts/"
@@ -148,6 +152,22 @@ class TestLinked:
         shown = browser.get(reverse("inspector:activity")).content.decode()
 
         assert page(Receipt.objects.get()) in shown
+
+    def test_activity_brings_back_all_that_went_with_the_facts(self, browser, alice):
+        turn = say(start(alice), "I like figs", "I see.")
+        message = transcript.user_message(fresh(turn))
+        remember_from(alice, Source(message.id, message.text), "I like figs")
+        asked = Asked(Scope.CONVERSATION, str(turn.conversation_id))
+        receipt = forget(alice.id, asked, now=timezone.now())
+
+        listed = browser.get(reverse("inspector:activity"))
+        [told] = listed.context["undoable"]
+        browser.post(told.offer.url)
+
+        assert "Conversations" in told.offer.text
+        assert told.offer.finish_url == reverse("inspector:receipt_finish", args=[receipt.id])
+        assert live(alice) == ["I like figs"]
+        assert browser.get(reverse("chat:conversation", args=[turn.conversation_id])).status_code == 200
 
     def test_activity_leads_to_it_from_the_entry_long_after(self, browser, alice):
         memory = remember(alice, "I like figs").memory
