@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from memoryapp.activity.models import Entry
+from memoryapp.longterm import forgettings
 from memoryapp.portability import importing
 from memoryapp.portability.models import ImportBatch
 from memoryapp.receipts.models import Receipt, Scope
@@ -117,6 +118,16 @@ class TestBringing:
 
         assert "What is left out, and why" in shown
         assert "Passwords, keys and the like, which are never remembered: 1" in shown
+
+    def test_why_what_was_forgotten_stays_out_is_said(self, browser, alice):
+        memory = remember(alice, "Likes tea").memory
+        forgettings.forget(alice.id, [memory.id], now=timezone.now(), is_final=True)
+        batch = brought(alice, mem0("Likes tea"), is_preview=True)
+
+        shown = words_of(browser.get(page(batch)))
+
+        assert "Forgotten before" in shown
+        assert "What you forgot stays out, whatever file holds it." in shown
 
     def test_nothing_new_offers_nothing_to_bring_in(self, browser, alice):
         remember(alice, "Likes tea")

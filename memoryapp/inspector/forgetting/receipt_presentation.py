@@ -24,7 +24,7 @@ _PLACES: Final[Mapping[Place, "StrPromise"]] = {
     Place.FILES: gettext_lazy("The files on this server, logs too"),
     Place.BACKUPS: gettext_lazy("Backups"),
     Place.EXPORTS: gettext_lazy("Copies that you exported, and what programs read before"),
-    Place.PROVIDER: gettext_lazy("The company whose model answered you"),
+    Place.PROVIDER: gettext_lazy("The company whose model answered you, if one did"),
 }
 
 

@@ -48,14 +48,19 @@ _REASONS: Final[Mapping[str, "StrPromise"]] = {
     MemoryFullError.code: gettext_lazy("Your memory is full"),
     PendingFullError.code: gettext_lazy("Too much waits for your word"),
 }
+STAYS_OUT: Final = gettext_lazy(
+    "What you forgot stays out, whatever file holds it. To have it back, say it again or add it by hand."
+)
 _SORTS: Final = tuple(ImportItem.Sort)
 
 
 @dataclass(frozen=True, slots=True)
 class OutcomeRow:
-    """``cells``: how many of each sort, in the order of ``SORTS``; ``samples``: beginnings of some."""
+    """``cells``: how many of each sort, in the order of ``SORTS``; ``samples``: beginnings of some; ``why``: it is so,
+    where a person may wonder."""
 
     label: str
+    why: str
     cells: Sequence[str]
     samples: Sequence[str]
 
@@ -128,6 +133,7 @@ def _outcomes(batch: ImportBatch) -> list[OutcomeRow]:
     return [
         OutcomeRow(
             label=str(outcome.label),
+            why=str(STAYS_OUT) if outcome == ImportItem.Outcome.FORGOTTEN else "",
             cells=[count_text(counts.get(sort, 0)) for sort in _SORTS],
             samples=[sample["text"] for sample in batch.samples.get(outcome, ())],
         )
