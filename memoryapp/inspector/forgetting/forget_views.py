@@ -186,7 +186,7 @@ def _address(scope: Scope, subject_: str, **more: str) -> str:
 
 def _back_url(asked: Asked) -> str:
     page = _BACK.get(asked.scope)
-    return reverse(page, args=[asked.subject]) if page else reverse("inspector:forget")
+    return reverse(page, args=[UUID(asked.subject)]) if page else reverse("inspector:forget")
 
 
 def _gone(request: HttpRequest, receipt: Receipt) -> HttpResponse:
