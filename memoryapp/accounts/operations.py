@@ -210,10 +210,17 @@ def note_memory_visit(user_id: UUID, *, now: datetime) -> datetime | None:
     return User.objects.values_list("memory_seen_until", flat=True).get(id=user_id)
 
 
+def lock_admins(leaving_id: UUID) -> None:
+    """Within the caller's transaction, before their own row is locked: where an admin leaves, others who leave wait."""
+    admins = User.objects.filter(is_staff=True).order_by("id")
+    if admins.filter(id=leaving_id).exists():
+        list(admins.select_for_update(no_key=True))
+
+
 def delete_account_within(user_id: UUID) -> None:
     """Within the caller's transaction: ``erase_person``, as its person asks for it. Raises ``LastAdminError``.
 
-    Rows of other rooms must be gone before.
+    Rows of other rooms must be gone before, and ``lock_admins`` called before any of them.
     """
     user = _locked(user_id)
     if user.is_staff and not User.objects.filter(is_staff=True, is_active=True).exclude(id=user_id).exists():

@@ -101,6 +101,8 @@ def _tried(work: Callable[[], Result]) -> Result:
 
 def _forget(user_id: UUID, asked: Asked, *, now: datetime, at_once: bool) -> Receipt:
     with transaction.atomic(durable=True):
+        if asked.scope == Scope.ACCOUNT:
+            accounts.lock_admins(user_id)
         history.lock_person(user_id)  # before anything of theirs, as everywhere
         goes = taken(user_id, asked, now=now)
         if goes.is_nothing and not goes.is_everything:

@@ -44,6 +44,13 @@ class NotReadyError(MemoryAppError):
     http_status = 409
 
 
+class ChangedMeanwhileError(MemoryAppError):
+    """Something was said, learned or forgotten while an archive was being restored as it was."""
+
+    code = "changed_meanwhile"
+    http_status = 409
+
+
 class ForgottenMeanwhileError(MemoryAppError):
     """Something was forgotten each time while the archive was being written."""
 

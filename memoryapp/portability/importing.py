@@ -12,10 +12,12 @@ from uuid import UUID
 from django.db import DataError, IntegrityError, transaction
 from django.utils import timezone
 
+from django.utils.translation import gettext_noop
 from memoryapp.errors import MemoryAppError
 from memoryapp.portability import archive_reading, operations, queries
+from memoryapp.longterm import history
 from memoryapp.portability.archive_reading import Chat, Found, Part
-from memoryapp.portability.errors import DamagedArchiveError
+from memoryapp.portability.errors import ChangedMeanwhileError, DamagedArchiveError
 from memoryapp.portability.importers.detecting import detect
 from memoryapp.portability.importers.items import Conversation, Format
 from memoryapp.portability.importers.reading import read
@@ -32,6 +34,7 @@ from memoryapp.portability.models import ImportBatch
 from memoryapp.portability.restoring import Restoring
 
 logger = logging.getLogger(__name__)
+from memoryapp.receipts import queries as receipts
 
 RECORDS_AT_ONCE: Final = 100
 FAILED: Final = (
@@ -39,6 +42,10 @@ FAILED: Final = (
 )
 
 
+CHANGED: Final = gettext_noop(
+    "Something was said, learned or forgotten here while the file was brought in, so that it was stopped. "
+    "What had come by then stays. Import the file again for the rest."
+)
 def work(batch_id: UUID) -> None:
     """Read it or bring it in, whichever it is at. Nothing to do is no error, and neither is another worker."""
     batch = operations.claim(batch_id, now=timezone.now())
@@ -65,8 +72,8 @@ def _work(batch: ImportBatch) -> None:
     except (IntegrityError, DataError) as error:
         # Of rows that a file describes: it says of them what no row may be. Its values are in no log.
         logger.warning("Import %s holds what cannot be stored: %s", batch.id, type(error).__name__)
-        damaged = DamagedArchiveError("its records contradict each other")
-        operations.fail(batch, code=damaged.code, message=str(damaged), now=timezone.now())
+        why = _why_refused(batch)
+        operations.fail(batch, code=why.code, message=str(why), now=timezone.now())
     except operations.LostError:
         raise
     except Exception as error:  # the edge of a job  # noqa: BLE001
@@ -77,6 +84,13 @@ def _work(batch: ImportBatch) -> None:
 
 def _look(batch: ImportBatch, file: IO[bytes]) -> None:
     """Foresee what would become of each record; nothing is written but the counts."""
+def _why_refused(batch: ImportBatch) -> MemoryAppError:
+    """By the database: a restore counts on an account that holds nothing else."""
+    if batch.is_restore and queries.is_changed_beside(batch):
+        return ChangedMeanwhileError(CHANGED)
+    return DamagedArchiveError("its records contradict each other")
+
+
     now = timezone.now()
     found = detect(file)
     is_restore = (
@@ -108,6 +122,8 @@ def _bring(batch: ImportBatch, file: IO[bytes]) -> None:
         with transaction.atomic(durable=True):
             taken = (
                 _restored(batch, exact, group, last=last)
+            if batch.is_restore:
+                _check_nothing_forgotten(batch)
                 if batch.is_restore
                 else list(map(merging.take, group))
             )
@@ -119,6 +135,13 @@ def _bring(batch: ImportBatch, file: IO[bytes]) -> None:
 
 def _restored(batch: ImportBatch, exact: Restoring, group: Sequence[Item], *, last: int) -> list[Judged]:
     """``group``: a conversation, or records of one part of the archive."""
+def _check_nothing_forgotten(batch: ImportBatch) -> None:
+    """Row by row what was forgotten since would come all the same. Raises ChangedMeanwhileError."""
+    history.lock_person(batch.user_id)  # no forgetting beside it, before the end of this transaction
+    if receipts.receipts(batch.user_id).exists():
+        raise ChangedMeanwhileError(CHANGED)
+
+
     (first, *_) = group
     if isinstance(first, Chat):
         return [replace(_as_new(first), row_id=exact.conversation(first, first.turns()))]

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.db import transaction
 from django.db.models import F, Q
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_noop
 
 from memoryapp.accounts.models import User
 from memoryapp.conf import get_conf
@@ -38,6 +38,9 @@ KEPT: Final = timedelta(hours=24)  # a file that nobody applies
 WAITING_MOST: Final = 3  # of them at once: each takes up to ``import_max_mb``
 SAMPLES: Final = 5  # of each outcome
 SAMPLE_CHARS: Final = 160
+FORGOTTEN_MEANWHILE: Final = gettext_noop(
+    "Something was forgotten since this file was read. Choose the file again."
+)
 
 
 class LostError(Exception):
@@ -111,7 +114,8 @@ def claim(batch_id: UUID, *, now: datetime) -> ImportBatch | None:
 def note_read(batch: ImportBatch, judged: Sequence[Judged], *, position: int, now: datetime) -> None:
     """How far the reading is, and what it found. Raises LostError."""
     _tally(batch, judged)
-    _sample(batch, judged)
+    if batch.is_preview:
+        _sample(batch, judged)
     batch.position = position
     _save(batch, "position", "counts", "skipped", "samples", now=now)
 
@@ -189,6 +193,16 @@ def give_up_waiting(*, now: datetime) -> int:
     """Drop files that were read and that nobody applied within a day; how many."""
     waiting = ImportBatch.objects.filter(status=Status.READY, lease_until__lte=now)
     return sum(_give_up(batch_id, now=now) for batch_id in waiting.values_list("id", flat=True))
+def discard_previews(user_id: UUID, *, now: datetime) -> None:
+    """Within the caller's transaction: drop the files that wait for their person's word, and what was shown of them."""
+    waiting = ImportBatch.objects.select_for_update().filter(
+        user_id=user_id, is_preview=True, status__in=[Status.READING, Status.READY]
+    )
+    for batch in waiting.order_by("id"):
+        _fail(batch, code="forgotten_meanwhile", message=FORGOTTEN_MEANWHILE, now=now)
+        ImportBatch.objects.filter(id=batch.id).update(attempt=F("attempt") + 1)  # who reads it may not go on
+
+
 
 
 def unattended(*, now: datetime) -> list[UUID]:

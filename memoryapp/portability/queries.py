@@ -1,7 +1,7 @@
 """Reads of imports."""
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import IO
 from uuid import UUID
@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext
 
 from memoryapp.errors import NotFoundError
-from memoryapp.portability.models import ImportBatch, ImportFile
+from memoryapp.portability.models import ImportBatch, ImportFile, ImportItem
 from memoryapp.portability.tables import CONVERSATIONS, EXPERIENCES, MEMORIES
 from memoryapp.receipts import queries as receipts
 
@@ -32,11 +32,21 @@ def get_import(user_id: UUID, batch_id: UUID) -> ImportBatch:
 
 def is_untouched(user_id: UUID) -> bool:
     """Whether the account holds nothing and has never had anything forgotten: an archive can be restored as it was."""
-    held = any(
-        table.model._base_manager.filter(user=user_id).exists()  # noqa: SLF001  # with what is hidden
+    return not _holds_more(user_id, than=[]) and not receipts.receipts(user_id).exists()
+
+
+def is_changed_beside(batch: ImportBatch) -> bool:
+    """Whether a restore is not alone any more: something else came, or something was forgotten."""
+    brought = ImportItem.objects.filter(user_id=batch.user_id, batch=batch).exclude(row_id=None)
+    than = list(brought.values_list("row_id", flat=True))
+    return _holds_more(batch.user_id, than=than) or receipts.receipts(batch.user_id).exists()
+
+
+def _holds_more(user_id: UUID, *, than: Collection[UUID | None]) -> bool:
+    return any(
+        table.model._base_manager.filter(user=user_id).exclude(id__in=than).exists()  # noqa: SLF001  # with what is hidden
         for table in (CONVERSATIONS, MEMORIES, EXPERIENCES)
     )
-    return not held and not receipts.receipts(user_id).exists()
 
 
 @contextmanager

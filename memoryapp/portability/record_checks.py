@@ -5,7 +5,7 @@ What a constraint of the database sees, such as two rows in one place, is left t
 
 import math
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from django.core.exceptions import ValidationError
@@ -19,6 +19,7 @@ from django.db.models import (
     JSONField,
     TextField,
 )
+from django.utils import timezone
 
 from memoryapp.policies.trust import Origin
 from memoryapp.portability import local_ids, tables
@@ -30,6 +31,8 @@ from memoryapp.portability.tables import Table
 # The longest text that any setting lets in: see ``conf.message_max_chars``. What tools answer is kept shorter.
 MAX_TEXT_CHARS: Final = 1_000_000
 TRUST: Final = frozenset({"origin", "taint"})
+PAST: Final = frozenset({"started_at", "finished_at"})  # of what has ended: see ``records.ENDED``
+SKEW: Final = timedelta(days=1)  # of the clock where the archive was written
 
 
 def check_settings(record: Record) -> None:
@@ -83,13 +86,13 @@ def check_refusal(record: Record) -> None:
 
 
 def is_moment(value: object) -> bool:
-    """Whether the database can hold it: with its zone, and not before the year 1 in UTC. What Postgres would make of
-    "now" or "infinity" is no moment that somebody wrote down."""
+    """Whether the database can hold it and every zone show it: with its zone, of the years 2 to 9998 in UTC. What
+    Postgres would make of "now" or "infinity" is no moment that somebody wrote down."""
     if not isinstance(value, str):
         return False
     try:
         moment = datetime.fromisoformat(value)
-        return moment.tzinfo is not None and moment.astimezone(UTC).year > 1
+        return moment.tzinfo is not None and 1 < moment.astimezone(UTC).year < 9999
     except (ValueError, OverflowError):
         return False
 
@@ -128,6 +131,7 @@ def _is_proper(table: Table, name: str, value: Any) -> bool:
     return (
         _is_of_its_type(column, value)
         and _is_within_its_bounds(column, value)
+        and (name not in PAST or _is_past(value))
         and (name not in TRUST or value in list(Origin))
         # Nothing goes on because a file says so.
         and not (name == "status" and value in ENDED.get(table.name, {}))
@@ -154,6 +158,10 @@ def _is_of_its_type(column: "Field[Any, Any]", value: object) -> bool:
         return is_moment(value)
     types = next((types for kind, types in _TYPES.items() if isinstance(column, kind)), ())
     return isinstance(value, types) and (isinstance(column, BooleanField) or not isinstance(value, bool))
+
+
+def _is_past(moment: str) -> bool:
+    return datetime.fromisoformat(moment) <= timezone.now() + SKEW
 
 
 def _is_within_its_bounds(column: "Field[Any, Any]", value: Any) -> bool:

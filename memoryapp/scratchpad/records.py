@@ -1,8 +1,9 @@
 """How long the records of runs stay: by the rule, longer for a person who wants them, and gone on request."""
 
 from collections.abc import Collection
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from typing import Final
 from uuid import UUID
 
 from django.db import transaction
@@ -19,6 +20,7 @@ from memoryapp.scratchpad import listing, queries
 from memoryapp.scratchpad.models import Approval, Checkpoint, Grant, PadEdit, Run, Step
 
 MORE_DAYS = 7
+LAST: Final = datetime(9999, 12, 30, tzinfo=UTC)  # a moment in every zone
 
 
 class Keeping(StrEnum):
@@ -57,7 +59,7 @@ def goes_at(run: Run, *, rule_days: int | None) -> datetime | None:
     """
     if run.is_kept or rule_days is None or run.finished_at is None:
         return None
-    by_rule = run.finished_at + timedelta(days=rule_days)
+    by_rule = _later(run.finished_at, days=rule_days)
     return max(by_rule, run.kept_until) if run.kept_until else by_rule
 
 
@@ -115,7 +117,14 @@ def drop_unkept(user_id: UUID, turn_id: UUID) -> None:
 def _set(run: Run, keeping: Keeping, *, rule_days: int | None, now: datetime) -> None:
     stays_until = max(filter(None, [now, run.kept_until, goes_at(run, rule_days=rule_days)]))
     run.is_kept = keeping == Keeping.FOR_EVER
-    run.kept_until = stays_until + timedelta(days=MORE_DAYS) if keeping == Keeping.LONGER else None
+    run.kept_until = _later(stays_until, days=MORE_DAYS) if keeping == Keeping.LONGER else None
+
+
+def _later(moment: datetime, *, days: int) -> datetime:
+    try:
+        return min(moment + timedelta(days=days), LAST)
+    except OverflowError:
+        return LAST
 
 
 def _of_person(user_id: UUID, run_ids: Collection[UUID]) -> QuerySet[Run]:

@@ -150,6 +150,16 @@ class TestPreview:
         assert not Conversation.objects.filter(user=alice, deleted_at=None).exists()
 
     def test_nothing_there_is_said_without_a_button(self, browser):
+    @pytest.mark.parametrize("scope", ["memory", "memory_and_source", "conversation", "run", "experience"])
+    def test_an_id_in_another_spelling_is_the_same_id(self, browser, alice, scope):
+        ids = everything_of(alice)
+        row_id = getattr(ids, f"{'memory' if scope == 'memory_and_source' else scope}_id")
+
+        shown = preview_of(browser, scope, row_id.hex)
+
+        assert shown.status_code == 200
+        assert str(row_id) in shown.context["back_url"]
+
         shown = preview_of(browser, "recent", "hour")
 
         assert "There is nothing there to forget" in words_of(shown)

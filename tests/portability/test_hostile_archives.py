@@ -2,13 +2,16 @@
 
 import io
 import json
+from datetime import timedelta
 from zipfile import ZipFile
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from memoryapp.longterm.models import Memory
 from memoryapp.portability.models import ImportBatch
+from memoryapp.portability.record_checks import is_moment
 from memoryapp.transcript.models import Conversation
 from tests.portability.archives import data, data_text
 from tests.portability.bringing import brought
@@ -81,3 +84,23 @@ def test_packed_likewise_an_honest_one_is_brought_in(alice, bob, is_merge):
     batch = brought(bob, tampered(alice))
 
     assert batch.status == ImportBatch.Status.DONE
+
+
+@pytest.mark.parametrize("ahead", [timedelta(days=2), timedelta(days=365 * 7_000)])
+def test_a_run_that_ended_in_the_future_is_damage(alice, bob, ahead):
+    everything_of(alice)
+    ended = json.dumps(data(alice)["conversations"][0]["turns"][0]["run"]["finished_at"])
+    text = data_text(alice)
+    line = next(line for line in text.splitlines() if f'"finished_at":{ended}' in line)
+    moment = json.dumps((timezone.now() + ahead).isoformat())
+
+    batch = brought(bob, tampered(alice, was=line, becomes=line.replace(f":{ended}", f":{moment}")))
+
+    assert (batch.status, batch.error_code) == (ImportBatch.Status.FAILED, "damaged_archive")
+
+
+@pytest.mark.parametrize(
+    ("moment", "is_one"), [("9998-12-31T23:59:59Z", True), ("9999-12-31T00:00:00Z", False)]
+)
+def test_a_moment_that_no_zone_may_show_is_none(moment, is_one):
+    assert is_moment(moment) is is_one

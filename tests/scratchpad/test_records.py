@@ -1,6 +1,6 @@
 """How long the record of a run stays: what its person says wins over the rule, and each word of theirs is noted."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.utils import timezone
@@ -87,3 +87,12 @@ def test_keeping_and_deleting_are_noted_once_each(alice):
 
     noted = activity.entries(alice.id).order_by("recorded_at", "id").values_list("verb", "tier", "rows")
     assert list(noted)[-2:] == [("lifetime", "scratchpad", 2), ("deleted", "scratchpad", 2)]
+
+
+def test_a_run_at_the_end_of_time_has_a_moment_when_its_record_goes(alice):
+    run = ended(alice)
+    run.finished_at = datetime(9999, 12, 31, tzinfo=UTC)
+    run.save(update_fields=["finished_at"])
+
+    assert records.goes_at(run, rule_days=30) == records.LAST
+    assert keep(run, Keeping.LONGER).kept_until == records.LAST
