@@ -128,13 +128,14 @@ def _take(user_id: UUID, goes: Taken, *, now: datetime, is_final: bool) -> None:
     # Before what was learned goes, which takes records along: all of these go, or nothing does.
     if records.delete_within(user_id, goes.runs) < len(goes.runs):
         raise RunInProgressError(gettext("This run goes on. Stop it first, then forget it."))
-    if goes.memories:
-        forgettings.forget_within(user_id, goes.memories, now=now, is_final=is_final)
+    # Before the memories, which take lessons along that hold them.
     if goes.experiences:
         forgettings.forget_experiences_within(user_id, goes.experiences, now=now, is_final=is_final)
+    if goes.memories:
+        forgettings.forget_within(user_id, goes.memories, now=now, is_final=is_final)
     for message_id, words in goes.words:
         with suppress(redaction.NotInMessageError):  # gone with the same words of a message before
-            redaction.redact_within(user_id, message_id, words=words)
+            redaction.redact_within(user_id, message_id, words=words, whole_words=True)
     for turn_ids in goes.turns.values():
         deletions.delete_these_within(user_id, turn_ids, now=now, is_final=is_final)
     temporary = conversations.delete_temporary_within(user_id, goes.conversations)

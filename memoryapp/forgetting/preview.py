@@ -1,15 +1,20 @@
 """What a forgetting would take, before it is done: numbers and ids, from the same selection that it uses."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 from uuid import UUID
 
 from memoryapp.forgetting.scopes import Asked, Taken, said_in, taken
-from memoryapp.longterm import experience_queries
-from memoryapp.longterm import queries as longterm
+from memoryapp.lifecycle.forgetting import what_holds
+from memoryapp.longterm import experience_queries, forgettings
 from memoryapp.receipts.models import Scope
+from memoryapp.scratchpad import records
+from memoryapp.scratchpad.queries import run_ids_of_turns
+from memoryapp.transcript import conversations
 from memoryapp.transcript import queries as transcript
+from memoryapp.transcript.redaction import Foreseen, foresee_redaction
 from memoryapp.tuning import queries as tuning
 
 BY_WORD: Final = 20  # more rows than these are forgotten by a typed word alone
@@ -52,7 +57,7 @@ class Preview:
 def preview(user_id: UUID, asked: Asked, *, now: datetime) -> Preview:
     """Raises as ``scopes.taken``."""
     goes = taken(user_id, asked, now=now)
-    counts = _everything(user_id) if goes.is_everything else _counts(goes)
+    counts = _everything(user_id) if goes.is_everything else _counts(user_id, asked, goes)
     return Preview(
         asked=asked,
         taken=goes,
@@ -68,23 +73,43 @@ def is_final(asked: Asked, goes: Taken) -> bool:
     return asked.scope in FINAL or bool(goes.words) or bool(goes.temporary)
 
 
-def _counts(goes: Taken) -> dict[str, int]:
+def _counts(user_id: UUID, asked: Asked, goes: Taken) -> dict[str, int]:
+    """With what goes along: former values, lessons and records that hold it."""
+    memories = forgettings.foresee(user_id, goes.memories, is_final=is_final(asked, goes))
+    redacted = [
+        foresee_redaction(user_id, message_id, words=words, whole_words=True)
+        for message_id, words in goes.words
+    ]
+    run_ids, texts = _traces(user_id, memories, goes, redacted)
+    along = what_holds(user_id, run_ids=run_ids, texts=texts)
     return {
-        "memories": len(goes.memories),
-        "experiences": len(goes.experiences),
+        "memories": len(memories),
+        "experiences": len(goes.experiences | along.lessons),
         "conversations": len(goes.conversations),
         "exchanges": sum(map(len, goes.turns.values())),
-        "redacted messages": len({message_id for message_id, _ in goes.words}),
-        "records": len(goes.runs),
+        "redacted messages": len(
+            {message_id for foreseen in redacted for message_id in foreseen.message_ids}
+        ),
+        "records": len(goes.runs | along.records),
     }
+
+
+def _traces(
+    user_id: UUID, memory_ids: Sequence[UUID], goes: Taken, redacted: Sequence[Foreseen]
+) -> tuple[frozenset[UUID], frozenset[str]]:
+    """Runs and texts by which what goes is found elsewhere."""
+    of_memories = forgettings.traces_of(user_id, memory_ids)
+    lessons = experience_queries.by_ids(user_id, goes.experiences).values()
+    of_lessons = forgettings.traces_of_lessons(user_id, lessons)
+    turn_ids = {turn_id for foreseen in redacted for turn_id in foreseen.turn_ids}
+    run_ids = of_memories.run_ids.union(of_lessons.run_ids, run_ids_of_turns(user_id, turn_ids).values())
+    texts = of_memories.texts.union(of_lessons.texts, *(foreseen.gone for foreseen in redacted))
+    return run_ids, texts
 
 
 def _everything(user_id: UUID) -> dict[str, int]:
-    return {
-        "memories": longterm.memories(user_id, status="any").count(),
-        "experiences": experience_queries.unfaded(user_id).count(),
-        "conversations": transcript.conversations(user_id).count(),
-    }
+    tiers = (forgettings, records, conversations)
+    return {name: number for tier in tiers for name, number in tier.count_everything(user_id).items()}
 
 
 def _still_says(user_id: UUID, goes: Taken) -> tuple[Place, ...]:

@@ -1,6 +1,7 @@
 """What a person can ask to be forgotten, and what of every tier each of these takes."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
@@ -13,7 +14,7 @@ from memoryapp.errors import InvalidInputError, MemoryAppError, NotFoundError
 from memoryapp.longterm import experience_queries, extents
 from memoryapp.longterm import queries as longterm
 from memoryapp.longterm.models import Memory
-from memoryapp.policies.lookalikes import Sought
+from memoryapp.policies.lookalikes import Sought, bounded
 from memoryapp.policies.repeats import repeats
 from memoryapp.receipts.models import Scope
 from memoryapp.scratchpad import queries as runs
@@ -144,11 +145,11 @@ def joined(text: str, quotes: Sequence[str]) -> list[str]:
     return list(dict.fromkeys([*(text[begin:end] for begin, end in spans), *otherwise]))
 
 
-def _places(text: str, quote: str) -> Iterator[int]:
-    begin = text.find(quote)
-    while begin >= 0:
-        yield begin
-        begin = text.find(quote, begin + 1)
+def _places(text: str, quote: str) -> list[int]:
+    """Where it begins: inside longer words only if it stands nowhere else."""
+    pattern = re.escape(quote)
+    whole = re.finditer(f"(?={bounded(pattern)})", text)
+    return [at.start() for at in whole] or [at.start() for at in re.finditer(f"(?={pattern})", text)]
 
 
 def _experience(user_id: UUID, experience_id: UUID) -> Taken:

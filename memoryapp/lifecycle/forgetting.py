@@ -1,6 +1,7 @@
 """What forgetting a memory takes with it in the scratchpad: the records of the runs that hold it, and their lessons."""
 
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from uuid import UUID
 
@@ -8,7 +9,7 @@ from django.db import transaction
 from django.dispatch import receiver
 
 from memoryapp.errors import NotFoundError
-from memoryapp.longterm import experiences
+from memoryapp.longterm import experience_queries, experiences
 from memoryapp.longterm import operations as longterm
 from memoryapp.longterm.operations import Traces
 from memoryapp.scratchpad import operations as scratchpad
@@ -19,6 +20,14 @@ from memoryapp.transcript.models import Turn
 
 # Lines of a pad are cut, and an experience is made of them: the beginning of a long text finds it there too.
 BEGINNING_CHARS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Ids of experiences, and of runs."""
+
+    lessons: frozenset[UUID]
+    records: frozenset[UUID]
 
 
 @receiver(longterm.forgetting, dispatch_uid="pass-over-messages")
@@ -53,10 +62,16 @@ def drop_what_holds(
     return dropped
 
 
-def records_that_hold(user_id: UUID, *, run_ids: frozenset[UUID], texts: frozenset[str]) -> int:
-    """How many records that can be seen ``drop_what_holds`` would drop."""
-    holding = _holding(user_id, run_ids, _beginnings(texts))
-    return ended(runs.on_record(user_id)).filter(id__in=holding).count()
+def what_holds(user_id: UUID, *, run_ids: frozenset[UUID], texts: frozenset[str]) -> Held:
+    """What can be seen of what ``drop_what_holds`` would drop."""
+    beginnings = _beginnings(texts)
+    holding = _holding(user_id, run_ids, beginnings)
+    seen = experience_queries.unfaded(user_id)
+    lessons = experiences.holding(seen, run_ids=holding, texts=beginnings)
+    records = ended(runs.on_record(user_id)).filter(id__in=holding)
+    return Held(
+        frozenset(lessons.values_list("id", flat=True)), frozenset(records.values_list("id", flat=True))
+    )
 
 
 def _beginnings(texts: frozenset[str]) -> set[str]:

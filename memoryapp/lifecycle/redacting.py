@@ -4,7 +4,7 @@ from uuid import UUID
 
 from django.dispatch import receiver
 
-from memoryapp.lifecycle.forgetting import drop_what_holds, records_that_hold
+from memoryapp.lifecycle.forgetting import drop_what_holds, what_holds
 from memoryapp.longterm import quotes
 from memoryapp.scratchpad import queries as runs
 from memoryapp.transcript import redaction
@@ -26,7 +26,7 @@ def follow_changed_messages(gone: Gone, **_: object) -> None:
 def records_foreseen(user_id: UUID, foreseen: Foreseen) -> int:
     """How many records of runs would go with these words."""
     run_ids = _runs_of(user_id, foreseen.turn_ids)
-    return records_that_hold(user_id, run_ids=run_ids, texts=foreseen.gone)
+    return len(what_holds(user_id, run_ids=run_ids, texts=foreseen.gone).records)
 
 
 def _runs_of(user_id: UUID, turn_ids: frozenset[UUID]) -> frozenset[UUID]:

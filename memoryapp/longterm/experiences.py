@@ -20,9 +20,9 @@ from django.utils.translation import gettext
 from memoryapp.activity.models import Verb
 from memoryapp.conf import get_conf
 from memoryapp.errors import InvalidInputError, MemoryAppError, NotFoundError, StaleVersionError
-from memoryapp.longterm import experience_queries, forgettings, history, operations, queries
+from memoryapp.longterm import experience_queries, forgettings, history, operations, queries, tombstones
 from memoryapp.longterm.candidates import refuse_secret
-from memoryapp.longterm.models import Experience, Kind
+from memoryapp.longterm.models import Experience, ExperienceQuerySet, Forgetting, Kind
 from memoryapp.policies import experiences as policy
 from memoryapp.policies.flags import storable
 from memoryapp.policies.reconciliation import normalise
@@ -186,22 +186,28 @@ def drop(
 
     A text that is the id of a memory also finds what was learned with that memory in view, whatever its words.
     """
+    rows = holding(Experience.everything.for_user(user_id), run_ids=run_ids, texts=texts)
+    act = Forgetting(id=forgetting_id) if forgetting_id else None
+    tombstones.bury_lessons(user_id, rows, now=timezone.now(), forgetting=act)
+    if forgetting_id:
+        rows.filter(forgetting=None).update(forgetting=forgetting_id)
+        # What an earlier forgetting hides must not come back with words that this one takes: it is gone for both.
+        rows = rows.exclude(forgetting=forgetting_id)
+    rows.delete()
+
+
+def holding(rows: ExperienceQuerySet, *, run_ids: Iterable[UUID], texts: Iterable[str]) -> ExperienceQuerySet:
+    """Those of these that ``drop`` takes."""
     texts, run_ids = set(texts), set(run_ids)
-    everything = Experience.everything.for_user(user_id)
     # A person has a few hundred at most, and the texts may be thousands: they are compared here.
-    told = everything.values_list("id", "source_run", "memory_ids", "goal", "worked", "avoid")
-    rows = everything.filter(
+    told = rows.values_list("id", "source_run", "memory_ids", "goal", "worked", "avoid")
+    return rows.filter(
         id__in=[
             experience_id
             for experience_id, run_id, memory_ids, *words in told
             if run_id in run_ids or not texts.isdisjoint(map(str, memory_ids)) or holds_any(words, texts)
         ]
     )
-    if forgetting_id:
-        rows.filter(forgetting=None).update(forgetting=forgetting_id)
-        # What an earlier forgetting hides must not come back with words that this one takes: it is gone for both.
-        rows = rows.exclude(forgetting=forgetting_id)
-    rows.delete()
 
 
 def store_embedding(experience_id: UUID, *, embedding: list[float], model_id: str) -> bool:

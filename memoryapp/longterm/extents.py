@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from memoryapp.longterm.models import Experience, Memory, MemoryQuerySet, MemorySource, MemoryVersion
 
@@ -21,14 +21,15 @@ class Learned:
 def of_kind(user_id: UUID, slug: str) -> tuple[set[UUID], set[UUID]]:
     """Memories and experiences of this kind."""
     memories = Memory.objects.for_user(user_id).filter(kind__slug=slug)
-    lessons = Experience.objects.for_user(user_id).filter(kind__slug=slug)
+    lessons = Experience.objects.for_user(user_id).unfaded().filter(kind__slug=slug)
     return set(memories.values_list("id", flat=True)), set(lessons.values_list("id", flat=True))
 
 
 def recorded_since(user_id: UUID, since: datetime) -> tuple[set[UUID], set[UUID]]:
-    """Memories and experiences."""
-    memories = Memory.objects.for_user(user_id).filter(recorded_at__gte=since)
-    lessons = Experience.objects.for_user(user_id).filter(recorded_at__gte=since)
+    """Memories and experiences; also memories that got other words since."""
+    reworded = Exists(_reworded_since(since).filter(memory=OuterRef("pk")))
+    memories = Memory.objects.for_user(user_id).filter(Q(recorded_at__gte=since) | reworded)
+    lessons = Experience.objects.for_user(user_id).unfaded().filter(recorded_at__gte=since)
     return set(memories.values_list("id", flat=True)), set(lessons.values_list("id", flat=True))
 
 
@@ -63,8 +64,10 @@ def learned_in_run(user_id: UUID, run_id: UUID, turn_id: UUID) -> Learned:
 
 def lessons_of(user_id: UUID, run_ids: Collection[UUID]) -> Learned:
     """What these runs taught; those that other runs taught, too, are elsewhere."""
-    rows = Experience.objects.for_user(user_id).filter(
-        Q(source_run__in=list(run_ids)) | Q(run_ids__overlap=list(run_ids))
+    rows = (
+        Experience.objects.for_user(user_id)
+        .unfaded()
+        .filter(Q(source_run__in=list(run_ids)) | Q(run_ids__overlap=list(run_ids)))
     )
     taught = {row.id: {*row.run_ids, row.source_run_id} - {None} for row in rows}
     only = frozenset(row_id for row_id, runs in taught.items() if runs <= set(run_ids))
@@ -90,6 +93,12 @@ def wordings(user_id: UUID, memory_ids: Collection[UUID]) -> set[str]:
     rows = Memory.objects.for_user(user_id).filter(family)
     former = MemoryVersion.objects.filter(user_id=user_id, memory__in=rows.values("id"))
     return {*rows.values_list("statement", flat=True), *former.values_list("statement", flat=True)}
+
+
+def _reworded_since(since: datetime) -> QuerySet[MemoryVersion]:
+    before = MemoryVersion.objects.filter(memory=OuterRef("memory"), version=OuterRef("version") - 1)
+    versions = MemoryVersion.objects.filter(recorded_at__gte=since, version__gt=1)
+    return versions.exclude(Exists(before.filter(statement=OuterRef("statement"))))
 
 
 def _family(memory_ids: Collection[UUID]) -> Q:

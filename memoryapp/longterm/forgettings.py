@@ -115,10 +115,10 @@ def forget_within(
     person = history.lock_person(user_id)
     asked = _asked(user_id, memory_ids, versions or {})
     act = _begin(person, now=now, is_final=is_final)
-    rows = _with_what_goes_along(asked, is_final=act.finished_at is not None)
+    rows = _with_what_goes_along(person, asked, is_final=act.finished_at is not None)
     ids = list(rows)
     _bury(person, rows, act, now=now)
-    traces = _traces(user_id, ids, act)
+    traces = traces_of(user_id, ids, hidden_by=act)
     if act.finished_at is None:
         Memory.objects.for_user(user_id).filter(id__in=ids).update(forgetting=act)
     accounts.advance_memory_epoch(user_id)
@@ -153,17 +153,12 @@ def forget_experiences_within(
     if not asked:
         raise NotFoundError(gettext("There is no such experience."))
     act = _begin(person, now=now, is_final=is_final)
-    taught = {run_id for row in asked for run_id in (*row.run_ids, row.source_run_id) if run_id}
     asked_ids = [row.id for row in asked]
+    tombstones.bury_lessons(user_id, Experience.everything.filter(id__in=asked_ids), now=now, forgetting=act)
+    traces = traces_of_lessons(user_id, asked, hidden_by=act)
     if act.finished_at is None:
         Experience.objects.for_user(user_id).filter(id__in=asked_ids).update(forgetting=act)
     accounts.advance_memory_epoch(user_id)
-    traces = Traces(
-        user_id=user_id,
-        run_ids=frozenset(taught),
-        texts=frozenset(map(str, asked_ids)),
-        forgetting_id=None if act.finished_at else act.id,
-    )
     act.records_count = _drop_elsewhere(Experience, traces)
     if act.finished_at:
         Experience.everything.for_user(user_id).filter(id__in=asked_ids).delete()
@@ -230,17 +225,29 @@ def delete_everything_within(user_id: UUID, *, now: datetime) -> dict[str, int]:
     """
     person = history.lock_person(user_id)
     accounts.advance_memory_epoch(user_id)
-    memories = Memory.everything.for_user(user_id)
     _bury_all(person, now=now)
-    counts = {
-        "memories": memories.exclude(status=Memory.Status.SUPERSEDED).count(),
-        "experiences": Experience.everything.for_user(user_id).count(),
-    }
+    counts = count_everything(user_id)
     Tombstone.objects.filter(user_id=user_id).exclude(forgetting=None).update(forgetting=None)
     accounts.delete_rows(
         user_id, (MemoryVersion, MemorySource, Feedback, LifetimeChange, Experience, Memory, Forgetting)
     )
     return counts
+
+
+def count_everything(user_id: UUID) -> dict[str, int]:
+    """How many memories and experiences there are, with what is being forgotten."""
+    memories = Memory.everything.for_user(user_id)
+    return {
+        "memories": memories.exclude(status=Memory.Status.SUPERSEDED).count(),
+        "experiences": Experience.everything.for_user(user_id).count(),
+    }
+
+
+def foresee(user_id: UUID, memory_ids: Collection[UUID], *, is_final: bool) -> list[UUID]:
+    """All rows that ``forget`` would take: these, their former values, and what waits in the same words."""
+    person = User.objects.get(id=user_id)
+    asked = Memory.objects.for_user(user_id).filter(id__in=list(memory_ids))
+    return list(_with_what_goes_along(person, list(asked.only("id")), is_final=is_final))
 
 
 def finish_due() -> int:
@@ -290,14 +297,19 @@ def _begin(person: User, *, now: datetime, is_final: bool) -> Forgetting:
     )
 
 
-def _with_what_goes_along(asked: Sequence[Memory], *, is_final: bool) -> dict[UUID, UUID]:
-    """Row → the asked memory that it goes with.
+def _with_what_goes_along(person: User, asked: Sequence[Memory], *, is_final: bool) -> dict[UUID, UUID]:
+    """Row → the asked memory that it goes with: its former values, and what waits in any words that these ever had.
 
     A former value that another forgetting took before comes along only for good: until then it has an undo of its own.
     """
-    user_id = asked[0].user_id
+    user_id = person.id
     taken = {memory.id: memory.id for memory in asked}
-    of_words = {memory.digest: memory.id for memory in asked}
+    manager = Memory.everything if is_final else Memory.objects
+    former = manager.for_user(user_id).filter(superseded_by__in=list(taken))
+    for former_id, successor_id in former.values_list("id", "superseded_by"):
+        if successor_id:
+            taken.setdefault(former_id, taken[successor_id])
+    of_words = _by_digest(person, taken)
     repeats = Memory.objects.for_user(user_id).filter(digest__in=list(of_words))
     # Named, and not "all but active", which no index answers.
     waiting = repeats.filter(
@@ -305,12 +317,17 @@ def _with_what_goes_along(asked: Sequence[Memory], *, is_final: bool) -> dict[UU
     )
     for row in waiting.values_list("id", "digest"):
         taken.setdefault(row[0], of_words[row[1]])
-    manager = Memory.everything if is_final else Memory.objects
-    former = manager.for_user(user_id).filter(superseded_by__in=list(taken))
-    for former_id, successor_id in former.values_list("id", "superseded_by"):
-        if successor_id:
-            taken.setdefault(former_id, taken[successor_id])
     return taken
+
+
+def _by_digest(person: User, taken: Mapping[UUID, UUID]) -> dict[str, UUID]:
+    """The digest of every wording that these rows ever had → the asked memory."""
+    key = person.forgetting_key
+    now = Memory.everything.for_user(person.id).filter(id__in=list(taken)).values_list("id", "digest")
+    versions = MemoryVersion.objects.filter(user_id=person.id, memory__in=list(taken))
+    said = versions.values_list("memory_id", "statement")
+    before = ((row_id, tombstones.statement_digest(key, statement)) for row_id, statement in said)
+    return {digest: taken[row_id] for row_id, digest in chain(before, now)}
 
 
 def _bury(person: User, rows: Mapping[UUID, UUID], act: Forgetting, *, now: datetime) -> None:
@@ -336,9 +353,11 @@ def _bury_all(person: User, *, now: datetime) -> None:
         (memory_id, digest) for text, memory_id in said.items() for digest in tombstones.digests(key, text)
     )
     tombstones.put(person.id, stones, now=now)
+    tombstones.bury_lessons(person.id, Experience.everything.for_user(person.id), now=now)
 
 
-def _traces(user_id: UUID, ids: Sequence[UUID], act: Forgetting) -> Traces:
+def traces_of(user_id: UUID, ids: Sequence[UUID], *, hidden_by: Forgetting | None = None) -> Traces:
+    """Of memories."""
     rows = list(
         Memory.everything.for_user(user_id)
         .filter(id__in=ids)
@@ -352,8 +371,24 @@ def _traces(user_id: UUID, ids: Sequence[UUID], act: Forgetting) -> Traces:
         user_id=user_id,
         run_ids=frozenset(run_id for *_, run_id in rows if run_id),
         texts=frozenset(filter(None, texts)),
-        forgetting_id=None if act.finished_at else act.id,
+        forgetting_id=_unfinished(hidden_by),
     )
+
+
+def traces_of_lessons(
+    user_id: UUID, lessons: Collection[Experience], *, hidden_by: Forgetting | None = None
+) -> Traces:
+    taught = {run_id for row in lessons for run_id in (*row.run_ids, row.source_run_id) if run_id}
+    return Traces(
+        user_id=user_id,
+        run_ids=frozenset(taught),
+        texts=frozenset(str(row.id) for row in lessons),
+        forgetting_id=_unfinished(hidden_by),
+    )
+
+
+def _unfinished(act: Forgetting | None) -> UUID | None:
+    return act.id if act and not act.finished_at else None
 
 
 def _drop_elsewhere(sender: type[Memory | Experience], traces: Traces) -> int:

@@ -142,6 +142,7 @@ UNSPACED: Final = (
     r"\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002fa1f"
     r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\uac00-\ud7af"
 )
+LETTER: Final = rf"[^\W_{UNSPACED}]"
 _SCRIPTS: Final = (
     ("ja", re.compile(r"[\u3040-\u30ff]")),
     ("ko", re.compile(r"[\uac00-\ud7af]")),

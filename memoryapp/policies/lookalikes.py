@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from itertools import accumulate
 from typing import Final
 
+from memoryapp.policies.languages import LETTER
+
 # DerivedCoreProperties.txt of Unicode 14 and later: soft hyphens, zero widths, directions, fillers, selectors, tags.
 _UNSEEN: Final = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
@@ -48,11 +50,15 @@ _LATIN: Final = str.maketrans(
 
 
 class Sought:
-    """Words to be found wherever they seem to stand, whatever their case and the blanks between them."""
+    """Words to be found wherever they seem to stand, whatever their case and the blanks between them.
 
-    def __init__(self, words: str) -> None:
+    ``whole``: not inside longer words.
+    """
+
+    def __init__(self, words: str, *, whole: bool = False) -> None:
         parts = _folded(words).split()
-        self._pattern = re.compile(r"\s+".join(map(re.escape, parts))) if parts else None
+        pattern = r"\s+".join(map(re.escape, parts))
+        self._pattern = re.compile(bounded(pattern) if whole else pattern) if parts else None
 
     def __bool__(self) -> bool:
         """Whether there is anything to be seen in them."""
@@ -90,6 +96,11 @@ class Sought:
             if begin < end:
                 yield begin, end
                 taken = end
+
+
+def bounded(pattern: str) -> str:
+    """The pattern where it does not begin or end within a word of a script that puts blanks between words."""
+    return rf"(?:(?<!{LETTER})|(?!{LETTER})){pattern}(?:(?!{LETTER})|(?<!{LETTER}))"
 
 
 def plain(text: str) -> str:

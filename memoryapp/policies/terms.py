@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from memoryapp.policies.languages import (
     DEFAULT,
+    LETTER,
     SNOWBALL,
     UNSPACED,
     language_of,
@@ -45,11 +46,10 @@ MONTHS: Final = (
 _APOSTROPHES = re.compile(r"['’ʼ＇`]")
 # Whole: e-mail addresses, hosts, versions, ORD-2041, 2023-05-08, 3.14; their parts follow as words of their own.
 # They begin where a word begins and give nothing back: else a long text without spaces takes the square of its length.
-_LETTER = rf"[^\W_{UNSPACED}]"
-_JOINED = re.compile(rf"(?<!{_LETTER}){_LETTER}++(?:[-_.@/:+#]{_LETTER}++)++")
+_JOINED = re.compile(rf"(?<!{LETTER}){LETTER}++(?:[-_.@/:+#]{LETTER}++)++")
 _IDEOGRAPH = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002fa1f]")
 _NUMBERED = re.compile(r"(?<!\d)(\d++)([年月日号點点時时歳岁])")
-_WORDS = re.compile(rf"(?P<run>[{UNSPACED}]+)|{_LETTER}+")  # "在Berlin工作" is three
+_WORDS = re.compile(rf"(?P<run>[{UNSPACED}]+)|{LETTER}+")  # "在Berlin工作" is three
 _ISO_DATE = re.compile(r"\b(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})\b")
 
 _local = threading.local()

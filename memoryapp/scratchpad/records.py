@@ -94,9 +94,14 @@ def delete_within(user_id: UUID, run_ids: Collection[UUID]) -> int:
 def delete_everything_within(user_id: UUID) -> dict[str, int]:
     """Within the caller's transaction: all records of this person, of runs that go on, too; how many. What a worker
     writes at the same time makes the commit fail: then try again."""
-    counts = {"records": Run.objects.filter(user_id=user_id).count()}
+    counts = count_everything(user_id)
     accounts.delete_rows(user_id, (Step, Checkpoint, PadEdit, Approval, Grant, Run))
     return counts
+
+
+def count_everything(user_id: UUID) -> dict[str, int]:
+    """How many records there are, also of runs that go on."""
+    return {"records": Run.objects.filter(user_id=user_id).count()}
 
 
 def drop_old(*, older_than_days: int) -> int:

@@ -264,13 +264,18 @@ def delete_everything_within(user_id: UUID) -> dict[str, int]:
     how many rows of each sort. What a worker writes at the same time makes the commit fail: then try again."""
     live = Turn.everything.filter(user_id=user_id, status__in=Turn.LIVE)
     live.update(status=Turn.Status.CANCELLED, attempt=F("attempt") + 1, finished_at=Now())
-    counts = {
+    counts = count_everything(user_id)
+    accounts.delete_rows(user_id, (PinnedLine, Summary, MessageKey, Message, Turn, Conversation))
+    return counts
+
+
+def count_everything(user_id: UUID) -> dict[str, int]:
+    """How many rows of each sort there are, with what is being deleted."""
+    return {
         "conversations": Conversation.objects.filter(user_id=user_id).count(),
         "messages": Message.objects.filter(user_id=user_id).count(),
         "summaries": Summary.objects.filter(user_id=user_id).count(),
     }
-    accounts.delete_rows(user_id, (PinnedLine, Summary, MessageKey, Message, Turn, Conversation))
-    return counts
 
 
 def delete_for_good() -> int:

@@ -133,11 +133,19 @@ def redact_message(
 
 
 def redact_within(
-    user_id: UUID, message_id: UUID, *, words: str | None = None, everywhere: bool = True
+    user_id: UUID,
+    message_id: UUID,
+    *,
+    words: str | None = None,
+    everywhere: bool = True,
+    whole_words: bool = False,
 ) -> Changed:
-    """``redact_message``, as a part of the caller's transaction."""
+    """``redact_message``, as a part of the caller's transaction.
+
+    ``whole_words``: not inside longer ones, unless the message has them nowhere else.
+    """
     message = _held(user_id, message_id)
-    sought = _sought(message, words)
+    sought = _sought(message, words, whole_words=whole_words)
     rows = _saying(sought, _said_with(message), message, everywhere=everywhere)
     rewrite = partial(sought.replaced, mark=MARK)
     gone = _written(sought, message, words, rows)
@@ -148,11 +156,16 @@ def redact_within(
 
 
 def foresee_redaction(
-    user_id: UUID, message_id: UUID, *, words: str | None = None, everywhere: bool = True
+    user_id: UUID,
+    message_id: UUID,
+    *,
+    words: str | None = None,
+    everywhere: bool = True,
+    whole_words: bool = False,
 ) -> Foreseen:
-    """What ``redact_message`` would change now; it changes nothing. Raises ``NotInMessageError``, ``NotFoundError``."""
+    """What ``redact_within`` would change now; it changes nothing. Raises ``NotInMessageError``, ``NotFoundError``."""
     message = queries.get_message(user_id, message_id)
-    sought = _sought(message, words)
+    sought = _sought(message, words, whole_words=whole_words)
     rows = _saying(sought, list(_said(message)), message, everywhere=everywhere)
     chats = _by_conversation(rows)
     summaries = [
@@ -171,9 +184,11 @@ def foresee_redaction(
     )
 
 
-def _sought(message: Message, words: str | None) -> Sought:
+def _sought(message: Message, words: str | None, *, whole_words: bool) -> Sought:
     """Raises ``InvalidInputError``, ``NotInMessageError``."""
-    sought = Sought(message.text if words is None else words.strip())
+    asked = message.text if words is None else words.strip()
+    is_whole = whole_words and Sought(asked, whole=True).is_in(message.text)
+    sought = Sought(asked, whole=is_whole)
     if not sought:
         raise InvalidInputError(gettext("Write the words to redact."))
     if not sought.is_in(message.text):

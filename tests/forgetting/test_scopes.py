@@ -15,7 +15,7 @@ from memoryapp.forgetting.scopes import Asked, RunInProgressError
 from memoryapp.llm.base import Usage
 from memoryapp.longterm import operations as longterm
 from memoryapp.longterm import queries as memories
-from memoryapp.longterm.models import Memory, Tombstone
+from memoryapp.longterm.models import Experience, Memory, MemorySource, MemoryVersion, Tombstone
 from memoryapp.longterm.operations import ForgottenError, Source
 from memoryapp.portability.models import ImportBatch, ImportFile
 from memoryapp.receipts import queries as receipts
@@ -26,7 +26,7 @@ from memoryapp.transcript import branches, claims, conversations, deletions
 from memoryapp.transcript import queries as transcript
 from memoryapp.transcript.models import Conversation, Message, Turn
 from tests.longterm.saying import candidate, remember
-from tests.world import finished_turn, posted_turn
+from tests.world import everything_of, finished_turn, posted_turn
 
 SAID = "I keep a heron called Wotan"
 
@@ -46,6 +46,10 @@ def learn(turn: Turn, statement: str = SAID, *, quote: str = SAID, **values) -> 
 
 def known(user) -> set[str]:
     return {memory.statement for memory in memories.memories(user.id)}
+
+
+def said_now(turn: Turn) -> str:
+    return Message.objects.get(turn=turn, role=Message.Role.USER).text
 
 
 def forget(user, scope: Scope, subject: object = "", **options) -> Receipt:
@@ -100,7 +104,8 @@ def test_a_conversation_takes_what_was_learned_from_it_alone(alice):
     seen = preview(alice.id, Asked(Scope.CONVERSATION, str(turn.conversation_id)), now=timezone.now())
     receipt = forget(alice, Scope.CONVERSATION, turn.conversation_id)
 
-    assert (seen.counts, seen.stays) == ({"memories": 1, "conversations": 1}, {shared.id})
+    assert seen.counts == {"memories": 1, "conversations": 1, "records": 1}
+    assert seen.stays == {shared.id}
     assert known(alice) == {"My sister is Ada."}
     assert not transcript.conversations(alice.id).filter(id=turn.conversation_id)
     assert set(receipt.items) >= {"memory", "conversation"}
@@ -589,3 +594,118 @@ def test_a_fact_and_where_it_was_said_takes_replies_that_repeat_it(alice):
     ]
     assert replies == ["Noted.", "[▇ redacted] Anything else?", "[▇ redacted]", "A heron."]
     assert len(seen.still_says) == 3
+
+
+@pytest.mark.parametrize("scope", [Scope.RECENT, Scope.CONVERSATION, Scope.RUN])
+@pytest.mark.parametrize("at_once", [False, True])
+def test_a_lesson_goes_with_a_fact_of_its_run(alice, scope, at_once):
+    world = everything_of(alice)
+    MemorySource.objects.filter(user=alice, message=None).delete()
+    MemoryVersion.objects.filter(user=alice, version__gt=1).delete()
+    Memory.objects.filter(id=world.memory_id).update(source_run=world.run_id)
+    subject = {Scope.RECENT: "hour", Scope.CONVERSATION: world.conversation_id, Scope.RUN: world.run_id}
+
+    receipt = forget(alice, scope, subject[scope], at_once=at_once)
+
+    assert set(receipt.items) >= {"memory", "experience"}
+    assert not Memory.objects.filter(id=world.memory_id)
+    assert not Experience.objects.filter(user=alice)
+
+
+def test_a_preview_counts_lessons_and_records_that_go_along(alice):
+    world = everything_of(alice)
+
+    seen = preview(alice.id, Asked(Scope.MEMORY, str(world.memory_id)), now=timezone.now())
+    receipt = forget(alice, Scope.MEMORY, world.memory_id)
+
+    assert seen.counts == {
+        "memories": len(receipt.items["memory"]),
+        "experiences": len(receipt.items["experience"]),
+        "records": receipt.counts["records"],
+    }
+
+
+def test_a_preview_of_everything_counts_what_its_receipt_does(alice):
+    world = everything_of(alice)
+    forget(alice, Scope.MEMORY, world.memory_id)
+
+    seen = preview(alice.id, Asked(Scope.EVERYTHING), now=timezone.now())
+
+    counts = forget(alice, Scope.EVERYTHING).counts
+    assert seen.counts == {name: number for name, number in counts.items() if number}
+
+
+def test_a_preview_counts_what_the_fact_replaced(alice):
+    former = remember(alice, "I live in Lisbon", key="home").memory
+    Memory.objects.filter(id=former.id).update(recorded_at=timezone.now() - timedelta(days=300))
+    remember(alice, "I live in Porto", key="home")
+
+    seen = preview(alice.id, Asked(Scope.RECENT, "hour"), now=timezone.now())
+    receipt = forget(alice, Scope.RECENT, "hour")
+
+    assert seen.counts == {"memories": 2}
+    assert len(receipt.items["memory"]) == 2
+
+
+def test_the_last_hour_takes_what_was_corrected_in_it(alice):
+    days_ago = timezone.now() - timedelta(days=300)
+    for statement in ("I live in Lisbon", "My sister is Ada."):
+        memory = remember(alice, statement).memory
+        Memory.objects.filter(id=memory.id).update(recorded_at=days_ago)
+        MemoryVersion.objects.filter(memory=memory).update(recorded_at=days_ago)
+        words = "I live in Porto" if "live" in statement else None
+        longterm.edit(alice.id, memory.id, version=1, now=timezone.now(), statement=words, confidence=0.7)
+
+    receipt = forget(alice, Scope.RECENT, "hour")
+
+    assert known(alice) == {"My sister is Ada."}
+    operations.undo(alice.id, receipt.id, now=timezone.now())
+    assert known(alice) == {"My sister is Ada.", "I live in Porto"}
+
+
+def test_what_waits_in_a_former_wording_goes_along(alice):
+    memory = remember(alice, "I live in Lisbon").memory
+    longterm.edit(alice.id, memory.id, version=1, now=timezone.now(), statement="I live in Porto")
+    waiting = remember(alice, "I keep bees").memory
+    Memory.objects.filter(id=waiting.id).update(
+        status=Memory.Status.CONFLICT, statement="I live in Lisbon", digest=memory.digest
+    )
+
+    forget(alice, Scope.MEMORY, memory.id)
+
+    assert not Memory.objects.filter(user=alice)
+
+
+def test_a_fact_and_where_it_was_said_is_not_cut_out_of_longer_words(alice):
+    first, second, third = talk(
+        alice, "I have a cat.", "Please concatenate this catalogue.", "The Cat sleeps."
+    )
+    memory = learn(first, "Has a cat", quote="cat")
+
+    seen = preview(alice.id, Asked(Scope.MEMORY_AND_SOURCE, str(memory.id)), now=timezone.now())
+    receipt = forget(alice, Scope.MEMORY_AND_SOURCE, memory.id)
+
+    assert [said_now(turn) for turn in (first, second, third)] == [
+        "I have a [▇ redacted].",
+        "Please concatenate this catalogue.",
+        "The [▇ redacted] sleeps.",
+    ]
+    assert seen.counts["redacted messages"] == len(receipt.items["message"]) == 2
+
+
+def test_a_quote_that_ends_within_a_word_is_taken_even_so(alice):
+    (turn,) = talk(alice, "I like herons.")
+    memory = learn(turn, "Likes herons", quote="I like heron")
+
+    forget(alice, Scope.MEMORY_AND_SOURCE, memory.id)
+
+    assert said_now(turn) == "[▇ redacted]s."
+
+
+def test_words_of_a_script_without_blanks_are_found_among_others(alice):
+    first, second = talk(alice, "我养了一只苍鹭。", "他说我养了一只苍鹭吗")
+    memory = learn(first, "养了一只苍鹭", quote="养了一只苍鹭")
+
+    forget(alice, Scope.MEMORY_AND_SOURCE, memory.id)
+
+    assert all("苍鹭" not in said_now(turn) for turn in (first, second))

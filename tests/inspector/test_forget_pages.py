@@ -14,6 +14,7 @@ from memoryapp.forgetting.preview import BY_WORD
 from memoryapp.forgetting.scopes import Asked
 from memoryapp.longterm.models import Memory
 from memoryapp.receipts.models import Receipt, Scope
+from memoryapp.scratchpad.queries import MANY_TEXTS
 from memoryapp.transcript import conversations
 from memoryapp.transcript.models import Conversation
 from tests.forgetting.test_scopes import SAID, learn, talk
@@ -149,7 +150,6 @@ class TestPreview:
         assert "2 conversations" in words_of(wider)
         assert not Conversation.objects.filter(user=alice, deleted_at=None).exists()
 
-    def test_nothing_there_is_said_without_a_button(self, browser):
     @pytest.mark.parametrize("scope", ["memory", "memory_and_source", "conversation", "run", "experience"])
     def test_an_id_in_another_spelling_is_the_same_id(self, browser, alice, scope):
         ids = everything_of(alice)
@@ -160,6 +160,7 @@ class TestPreview:
         assert shown.status_code == 200
         assert str(row_id) in shown.context["back_url"]
 
+    def test_nothing_there_is_said_without_a_button(self, browser):
         shown = preview_of(browser, "recent", "hour")
 
         assert "There is nothing there to forget" in words_of(shown)
@@ -169,13 +170,16 @@ class TestPreview:
         def look():
             return preview_of(browser, "kind", "preference")
 
-        remember(alice, "I like figs", kind="preference")
-        with CaptureQueriesContext(connection) as with_one:
-            look()
-        for number in range(40):
-            remember(alice, f"I like fruit number {number} " + "x" * 300, kind="preference")
+        def learn(*numbers):
+            for number in numbers:
+                remember(alice, f"I like fruit number {number} " + "x" * 300, kind="preference")
 
-        with django_assert_num_queries(len(with_one)):
+        learn(*range(MANY_TEXTS))
+        with CaptureQueriesContext(connection) as with_many:
+            look()
+        learn(*range(MANY_TEXTS, 2 * MANY_TEXTS))
+
+        with django_assert_num_queries(len(with_many)):
             shown = look()
 
         assert len(shown.content) < PAGE_BYTES
