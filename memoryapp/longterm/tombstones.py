@@ -7,11 +7,12 @@ from itertools import islice
 from uuid import UUID
 
 from django.db import connection
+from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from memoryapp.accounts.models import User
 from memoryapp.conf import get_conf
-from memoryapp.longterm.models import Forgetting, Memory, MemoryQuerySet, MemoryVersion, Tombstone
+from memoryapp.longterm.models import Experience, Forgetting, Memory, MemoryQuerySet, MemoryVersion, Tombstone
 from memoryapp.policies.likeness import essence
 from memoryapp.policies.lookalikes import latin
 from memoryapp.policies.reconciliation import normalise
@@ -38,6 +39,11 @@ def digests(forgetting_key: bytes | memoryview, statement: str) -> set[str]:
         for said in {statement, latin(statement)}
         for form in (said, f"same as {essence(said).text}")
     }
+
+
+def lesson_digest(forgetting_key: bytes | memoryview, goal: str, worked: str, avoid: str) -> str:
+    """Of a lesson that was learned from a run."""
+    return statement_digest(forgetting_key, f"lesson {goal}\n{worked}\n{avoid}")
 
 
 def place_digest(forgetting_key: bytes | memoryview, said_at: datetime, quote: str) -> str:
@@ -98,6 +104,16 @@ def bury(memory: Memory, gone: MemoryQuerySet, *, now: datetime, also: Iterable[
     statements = {*gone.values_list("statement", flat=True), *former.values_list("statement", flat=True)}
     buried = {*also, *(digest for said in statements for digest in digests(key, said))}
     put(memory.user_id, {(memory.id, digest) for digest in buried}, now=now)
+
+
+def bury_lessons(
+    user_id: UUID, lessons: QuerySet[Experience], *, now: datetime, forgetting: Forgetting | None = None
+) -> None:
+    """A tombstone for the words of each; ``forgetting``: as in ``put``."""
+    key = User.objects.values_list("forgetting_key", flat=True).get(id=user_id)
+    rows = lessons.values_list("id", "goal", "worked", "avoid")
+    stones = [(id_, lesson_digest(key, goal, worked, avoid)) for id_, goal, worked, avoid in rows]
+    put(user_id, stones, now=now, forgetting=forgetting)
 
 
 def put(

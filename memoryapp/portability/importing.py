@@ -6,18 +6,20 @@ A conversation is one transaction, and so are a hundred facts; each notes with w
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import IO, Final
 from uuid import UUID
 
 from django.db import DataError, IntegrityError, transaction
 from django.utils import timezone
-
 from django.utils.translation import gettext_noop
+
 from memoryapp.errors import MemoryAppError
-from memoryapp.portability import archive_reading, operations, queries
 from memoryapp.longterm import history
+from memoryapp.portability import archive_reading, operations, queries
 from memoryapp.portability.archive_reading import Chat, Found, Part
 from memoryapp.portability.errors import ChangedMeanwhileError, DamagedArchiveError
+from memoryapp.portability.identity import moment_digest
 from memoryapp.portability.importers.detecting import detect
 from memoryapp.portability.importers.items import Conversation, Format
 from memoryapp.portability.importers.reading import read
@@ -32,20 +34,20 @@ from memoryapp.portability.merging import (
 )
 from memoryapp.portability.models import ImportBatch
 from memoryapp.portability.restoring import Restoring
+from memoryapp.receipts import queries as receipts
 
 logger = logging.getLogger(__name__)
-from memoryapp.receipts import queries as receipts
 
 RECORDS_AT_ONCE: Final = 100
 FAILED: Final = (
     "Something went wrong here, not with your file. Import it again, and tell your admin if it stays so."
 )
-
-
 CHANGED: Final = gettext_noop(
     "Something was said, learned or forgotten here while the file was brought in, so that it was stopped. "
     "What had come by then stays. Import the file again for the rest."
 )
+
+
 def work(batch_id: UUID) -> None:
     """Read it or bring it in, whichever it is at. Nothing to do is no error, and neither is another worker."""
     batch = operations.claim(batch_id, now=timezone.now())
@@ -82,8 +84,6 @@ def _work(batch: ImportBatch) -> None:
         operations.fail(batch, code="import_failed", message=FAILED, now=timezone.now())
 
 
-def _look(batch: ImportBatch, file: IO[bytes]) -> None:
-    """Foresee what would become of each record; nothing is written but the counts."""
 def _why_refused(batch: ImportBatch) -> MemoryAppError:
     """By the database: a restore counts on an account that holds nothing else."""
     if batch.is_restore and queries.is_changed_beside(batch):
@@ -91,6 +91,8 @@ def _why_refused(batch: ImportBatch) -> MemoryAppError:
     return DamagedArchiveError("its records contradict each other")
 
 
+def _look(batch: ImportBatch, file: IO[bytes]) -> None:
+    """Foresee what would become of each record; nothing is written but the counts."""
     now = timezone.now()
     found = detect(file)
     is_restore = (
@@ -120,10 +122,10 @@ def _bring(batch: ImportBatch, file: IO[bytes]) -> None:
     # What cannot be drained late: a conversation's turns are read inside its transaction, where it is brought.
     for last, group in _groups(enumerate(_items(batch, file), 1), after=batch.position):
         with transaction.atomic(durable=True):
-            taken = (
-                _restored(batch, exact, group, last=last)
             if batch.is_restore:
                 _check_nothing_forgotten(batch)
+            taken = (
+                _restored(batch, exact, group, last=last)
                 if batch.is_restore
                 else list(map(merging.take, group))
             )
@@ -133,8 +135,6 @@ def _bring(batch: ImportBatch, file: IO[bytes]) -> None:
     operations.end(batch, now=timezone.now())
 
 
-def _restored(batch: ImportBatch, exact: Restoring, group: Sequence[Item], *, last: int) -> list[Judged]:
-    """``group``: a conversation, or records of one part of the archive."""
 def _check_nothing_forgotten(batch: ImportBatch) -> None:
     """Row by row what was forgotten since would come all the same. Raises ChangedMeanwhileError."""
     history.lock_person(batch.user_id)  # no forgetting beside it, before the end of this transaction
@@ -142,9 +142,13 @@ def _check_nothing_forgotten(batch: ImportBatch) -> None:
         raise ChangedMeanwhileError(CHANGED)
 
 
+def _restored(batch: ImportBatch, exact: Restoring, group: Sequence[Item], *, last: int) -> list[Judged]:
+    """``group``: a conversation, or records of one part of the archive."""
     (first, *_) = group
     if isinstance(first, Chat):
-        return [replace(_as_new(first), row_id=exact.conversation(first, first.turns()))]
+        created_at = datetime.fromisoformat(first.head["created_at"])
+        row_id = exact.conversation(first, first.turns())
+        return [replace(_as_new(first), row_id=row_id, digests=(moment_digest(batch.user, created_at),))]
     assert isinstance(first, Found)
     records = [one.record for one in group if isinstance(one, Found)]
     if first.part in {Part.MEMORY, Part.EXPERIENCE}:

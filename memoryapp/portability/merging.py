@@ -4,7 +4,7 @@ What comes from a file is of origin "imported" here, whatever it says of itself:
 was forgotten stays so.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
@@ -24,7 +24,7 @@ from memoryapp.policies.secrets import SecretRefusedError
 from memoryapp.policies.trust import Origin, weakest
 from memoryapp.portability import archive_reading, restoring
 from memoryapp.portability.archive_reading import Chat, Part
-from memoryapp.portability.identity import Found, Known, Match, digest_of
+from memoryapp.portability.identity import Found, Known, Match, digest_of, digests_of, moment_digest
 from memoryapp.portability.importers.items import Attachment, Conversation, Fact, Role, Said, Skipped
 from memoryapp.portability.models import ImportItem
 from memoryapp.portability.records import Record
@@ -59,14 +59,15 @@ SETTINGS: Final = "settings"
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """``text``: what it says, for a sample. ``reason``: why it is left out; ``count``: how many are, at once."""
+    """``text``: what it says, for a sample. ``reason``: why it is left out; ``count``: how many are, at once.
+    ``digests``: by what it is known in a later file, first what its own program calls it."""
 
     sort: str
     outcome: str
     text: str = ""
     reason: str = ""
     count: int = 1
-    digest: str = ""
+    digests: tuple[str, ...] = ()
     row_id: UUID | None = None
 
 
@@ -212,6 +213,10 @@ class Merging:
     # Lessons
 
     def _lesson(self, record: Record) -> Judged:
+        words = (record["goal"], record["worked"], record["avoid"])
+        buried = tombstones.lesson_digest(self.user.forgetting_key, *words)
+        if tombstones.newest(self.user.id, [buried]):
+            return Judged(Sort.EXPERIENCE, Outcome.FORGOTTEN, record["goal"])
         is_known = restoring.is_same_lesson(self.user.id, record)
         outcome = Outcome.DUPLICATE if is_known else Outcome.NEW
         return Judged(Sort.EXPERIENCE, outcome, record["goal"])
@@ -220,11 +225,17 @@ class Merging:
 
     def _chat(self, chat: Chat, turns: Sequence[Record]) -> Judged:
         created_at = datetime.fromisoformat(chat.head["created_at"])
-        said = [(one["role"], one["text"]) for one in _shown_messages(turns)]
-        digest = digest_of(self.user, "strata", created_at.isoformat())
-        found = self.known.at(created_at, said) or self.known.imported(digest, said)
+        shown = list(_shown(turns))
+        said = [(one["role"], one["text"]) for _, one in shown]
+        digest = moment_digest(self.user, created_at)
+        found = (
+            self.known.at(created_at, said, [datetime.fromisoformat(turn["created_at"]) for turn, _ in shown])
+            or self.known.imported(digest, said, created_at)
+            or self.known.before_everything_went(created_at)
+        )
         outcome = MATCHED[found.match] if found else Outcome.NEW
-        return Judged(Sort.CONVERSATION, outcome, _title(chat.head["title"], said), digest=digest)
+        digests = digests_of(self.user, said, named=digest, created_at=created_at)
+        return Judged(Sort.CONVERSATION, outcome, _title(chat.head["title"], said), digests=digests)
 
     def _take_chat(self, chat: Chat) -> Judged:
         """What is changed comes beside the person's own, whole: two trees of turns are not woven into one."""
@@ -239,13 +250,17 @@ class Merging:
     def _foreign(self, conversation: Conversation) -> tuple[Judged, Found | None]:
         said = [(_role(one), _text(one)) for one in conversation.messages]
         digest = digest_of(self.user, self.format, conversation.external_id or conversation.title)
-        found = self.known.imported(digest, said)
+        created_at = self._said(conversation)[0].said_at
+        begun_at = conversation.messages[0].said_at if conversation.messages else None
+        begun_at = conversation.started_at or begun_at or conversation.updated_at
+        found = self.known.imported(digest, said, created_at) or self.known.before_everything_went(begun_at)
         outcome = MATCHED[found.match] if found else Outcome.NEW
         if outcome == Outcome.NEW and digest in self._seen:
             outcome = Outcome.DUPLICATE
         self._seen.add(digest)
         title = _title(conversation.title, said)
-        return Judged(Sort.CONVERSATION, outcome, title, digest=digest), found
+        digests = digests_of(self.user, said, named=digest, created_at=created_at)
+        return Judged(Sort.CONVERSATION, outcome, title, digests=digests), found
 
     def _take_foreign(self, conversation: Conversation) -> Judged:
         """What has grown goes on in the person's own; what parts from it comes beside it."""
@@ -315,9 +330,12 @@ def unkept(texts: Iterable[str]) -> str:
     return ""
 
 
-def _shown_messages(turns: Sequence[Record]) -> list[Record]:
+def _shown(turns: Sequence[Record]) -> Iterator[tuple[Record, Record]]:
+    """Each message of the shown branch, with its turn."""
     shown = [turn for turn in turns if turn["is_current"] and not turn.get("is_deleted")]
-    return [message for turn in sorted(shown, key=lambda turn: turn["seq"]) for message in turn["messages"]]
+    for turn in sorted(shown, key=lambda turn: turn["seq"]):
+        for message in turn["messages"]:
+            yield turn, message
 
 
 def _role(said: Said) -> str:

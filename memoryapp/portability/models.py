@@ -113,7 +113,8 @@ class ImportItem(models.Model):
     batch = models.ForeignKey(ImportBatch, on_delete=models.CASCADE, related_name="items")
     sort = models.CharField(max_length=12, choices=Sort)
     number = models.PositiveIntegerField()  # among those of its sort, in the order of the file
-    # Keyed digest of what the other program calls it: the same conversation in a later file is known by it.
+    # Keyed digest of what the other program calls it: the same conversation in a later file is known by it. Further
+    # items of the same row, as duplicates, hold what else it is known by: when it began, and all that was said in it.
     digest = models.CharField(max_length=64, blank=True)
     outcome = models.CharField(max_length=11, choices=Outcome)
     # The row that it became; None when it became none.

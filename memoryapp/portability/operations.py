@@ -1,6 +1,6 @@
 """Writes of imports, each one transaction: what is brought, how far a worker is, and taking it back."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
@@ -127,9 +127,7 @@ def note_brought(batch: ImportBatch, judged: Sequence[Judged], *, position: int,
         for sort in {one.sort for one in judged if one.sort}
     }
     items = []
-    for one in judged:
-        if not one.sort:
-            continue
+    for one, digest, outcome in _noted(judged):
         numbers[one.sort] += 1
         items.append(
             ImportItem(
@@ -137,8 +135,8 @@ def note_brought(batch: ImportBatch, judged: Sequence[Judged], *, position: int,
                 batch=batch,
                 sort=one.sort,
                 number=numbers[one.sort],
-                digest=one.digest,
-                outcome=one.outcome,
+                digest=digest,
+                outcome=outcome,
                 row_id=one.row_id,
             )
         )
@@ -193,6 +191,8 @@ def give_up_waiting(*, now: datetime) -> int:
     """Drop files that were read and that nobody applied within a day; how many."""
     waiting = ImportBatch.objects.filter(status=Status.READY, lease_until__lte=now)
     return sum(_give_up(batch_id, now=now) for batch_id in waiting.values_list("id", flat=True))
+
+
 def discard_previews(user_id: UUID, *, now: datetime) -> None:
     """Within the caller's transaction: drop the files that wait for their person's word, and what was shown of them."""
     waiting = ImportBatch.objects.select_for_update().filter(
@@ -201,8 +201,6 @@ def discard_previews(user_id: UUID, *, now: datetime) -> None:
     for batch in waiting.order_by("id"):
         _fail(batch, code="forgotten_meanwhile", message=FORGOTTEN_MEANWHILE, now=now)
         ImportBatch.objects.filter(id=batch.id).update(attempt=F("attempt") + 1)  # who reads it may not go on
-
-
 
 
 def unattended(*, now: datetime) -> list[UUID]:
@@ -282,6 +280,15 @@ def _save(batch: ImportBatch, *columns: str, now: datetime) -> None:
     mine = ImportBatch.objects.filter(id=batch.id, attempt=batch.attempt).exclude(status=Status.UNDONE)
     if not mine.update(lease_until=now + LEASE, **values):
         raise LostError
+
+
+def _noted(judged: Sequence[Judged]) -> Iterator[tuple[Judged, str, str]]:
+    """Each with its digests: but for the first they say only by what else the same row is known."""
+    for one in filter(lambda one: one.sort, judged):
+        first, *others = one.digests or ("",)
+        yield one, first, one.outcome
+        for digest in others if one.row_id else ():
+            yield one, digest, ImportItem.Outcome.DUPLICATE
 
 
 def _tally(batch: ImportBatch, judged: Sequence[Judged]) -> None:
