@@ -17,6 +17,7 @@ from tests.portability.bringing import mem0
 from tests.turns import COMMITTED
 from tests.world import CONTENT, everything_of
 
+UNKNOWN = "00000000-0000-4000-8000-000000000000"  # the same in every process of a run
 pytestmark = COMMITTED
 
 FACTS = mem0("Likes tea", "Has a parrot")
@@ -171,7 +172,6 @@ def test_files_that_wait_are_few_and_the_refusal_says_what_to_do(api, bobs_api):
     assert send(api, preview="true").status_code == 202
 
 
-UNKNOWN = "00000000-0000-4000-8000-000000000000"  # the same in every process of a run
 ODD = {
     "no file": {},
     "a file that is a word": {"file": "export.json"},
