@@ -223,7 +223,8 @@ def test_an_account_that_was_deleted_is_deleted_again(alice, bob, client, journa
     remember(alice, STATEMENT)
     remember(bob, STATEMENT)
     backup = Backup()
-    receipts.issue(alice.id, Scope.ACCOUNT, items={}, now=timezone.now())
+    with transaction.atomic():
+        receipts.issue(alice.id, Scope.ACCOUNT, items={}, now=timezone.now())
     User.objects.filter(id=alice.id).delete()
     lines = journal()
     backup.restore()
@@ -257,7 +258,8 @@ def test_everything_takes_also_what_the_backup_alone_held(alice, journal):
     backup = Backup()
     Memory.everything.all().delete()
     Conversation.objects.all().delete()
-    receipts.issue(alice.id, Scope.EVERYTHING, items={}, now=timezone.now())
+    with transaction.atomic():
+        receipts.issue(alice.id, Scope.EVERYTHING, items={}, now=timezone.now())
     lines = journal()
     backup.restore()
 
