@@ -283,7 +283,7 @@ def test_a_new_kind_can_be_used_and_deleted_while_nothing_is_of_it(alice):
     kinds.add(slug="pet", label="Pets", rationale="They are family.")
     memory = remember(alice, "My cat is Miso", kind="pet").memory
 
-    with pytest.raises(KindInUseError, match="1 memories") as used:
+    with pytest.raises(KindInUseError, match="1 memory") as used:
         kinds.delete("pet")
     memory.delete()
     kinds.delete("pet")
