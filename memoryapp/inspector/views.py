@@ -1,12 +1,15 @@
 """The memory inspector: everything remembered, tier by tier, to read, correct and forget."""
 
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlencode
 
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 
+from memoryapp.errors import MemoryAppError, NotFoundError
 from memoryapp.inspector.break_glass import subject
 from memoryapp.longterm import queries, tallies
 
@@ -24,6 +27,18 @@ def render_page(
     if "expiring_count" not in context:
         context["expiring_count"] = tallies.expiring_count(user_id, now=timezone.now(), days=SOON_DAYS)
     return render(request, f"inspector/{page}.html", context, status=status)
+
+
+def do_and_say(request: HttpRequest, act: Callable[[], str]) -> None:
+    """The next page says what ``act`` returns, or why it was refused. Raises NotFoundError."""
+    try:
+        said = act()
+    except NotFoundError:
+        raise
+    except MemoryAppError as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, said)
 
 
 def next_url(filters: dict[str, str], cursor: str | None) -> str:

@@ -13,7 +13,6 @@ from uuid import UUID
 _ID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _NAMED: Final = re.compile(r"⟦([a-z]+:\d{1,9})⟧")
 _LOCAL: Final = re.compile(r"([a-z]+):([1-9]\d{0,8})\Z")
-MAX_NUMBER: Final = 10**9 - 1
 
 
 class Numbers(Sequence[bytes]):

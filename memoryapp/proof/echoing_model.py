@@ -25,7 +25,6 @@ _RECALLED: Final = re.compile(r"<(recalled-memories)\b.*?</\1>\s*", re.DOTALL)
 _USAGE: Final = {"input_tokens": 10, "output_tokens": 2}
 _SUMMARY_LINE_CHARS: Final = 160
 _ECHO_CHARS: Final = 300
-TITLE_CHARS: Final = 60
 
 Json = dict[str, Any]
 

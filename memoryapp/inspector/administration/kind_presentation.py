@@ -1,16 +1,15 @@
-"""Rules of kinds as the policy pages show them: what a change would do, and what changes did."""
+"""Rules of kinds as the policy pages show them, and what a change of one would do."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db import models
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.text import capfirst
-from django.utils.translation import gettext, gettext_lazy, gettext_noop, ngettext
+from django.utils.translation import gettext, gettext_noop, ngettext
 
 from memoryapp.inspector import charts
 from memoryapp.inspector.amounts import count_text
@@ -45,15 +44,6 @@ STATUS_WORDS = {
     "conflict": gettext_noop("contradicts another"),
     "superseded": gettext_noop("replaced by a newer one"),
 }
-
-
-class State(models.TextChoices):
-    """How far a change has come."""
-
-    TO_COME = "to_come", gettext_lazy("To come")
-    IN_FORCE = "in_force", gettext_lazy("Applied")
-    WITHDRAWN = "withdrawn", gettext_lazy("Withdrawn")
-    UNDONE = "undone", gettext_lazy("Undone")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,52 +114,6 @@ class Effects:
     @property
     def has_later(self) -> bool:
         return any(row.fading.later for row in self.table)
-
-
-@dataclass(frozen=True, slots=True)
-class Past:
-    """A change in the history."""
-
-    id: UUID
-    kind: Kind
-    differences: Sequence[Difference]
-    why: str
-    who: str
-    state: State
-    decided_at: datetime
-    applies_at: datetime
-    ended_at: datetime | None
-    ended_by: str
-    outcome: str
-    touches_lifetime: bool
-    can_be_undone: bool
-
-    @property
-    def is_to_come(self) -> bool:
-        return self.state == State.TO_COME
-
-    @property
-    def is_in_force(self) -> bool:
-        return self.state == State.IN_FORCE
-
-    @property
-    def has_acted(self) -> bool:
-        return self.state in {State.IN_FORCE, State.UNDONE}
-
-
-@dataclass(frozen=True, slots=True)
-class Undoing:
-    """What undoing the newest change of a kind does; ``gone``: rows that it cannot bring back.
-
-    ``brings_back``: whether it shows rows again that the change hid. ``until``: when what it ended is deleted, if it
-    ended anything.
-    """
-
-    change_id: UUID
-    label: str
-    brings_back: bool
-    gone: int
-    until: datetime | None
 
 
 def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Difference]:
@@ -273,7 +217,7 @@ def _table(
     ]
     if moved.ends_at and kind_effects.is_shorter(kind.ttl_days, after):
         first = _first_gone(kind, moved, after=after, applies_at=applies_at)
-        said = gettext("End of {day}").format(day=_end_day(moved.ends_at))
+        said = gettext("End of {day}").format(day=end_day(moved.ends_at))
         rows.append(FadingRow(said, moved.ends_at, first))
     return sorted(rows, key=lambda row: row.at)
 
@@ -393,12 +337,12 @@ def _moved_words(moved: Moved, kind: Kind) -> str:
     return said.format(
         rows=counted(moved.rows, kind),
         people=_people(moved.users),
-        before=_end_day(moved.ended_at),
-        after=_end_day(moved.ends_at),
+        before=end_day(moved.ended_at),
+        after=end_day(moved.ends_at),
     )
 
 
-def _end_day(ends_at: datetime | None) -> str:
+def end_day(ends_at: datetime | None) -> str:
     return date_format(last_day(ends_at), gettext("j F Y")) if ends_at else ""
 
 
@@ -431,118 +375,6 @@ def age_chart(kind: Kind, after: int | None, *, now: datetime) -> charts.Chart |
     )
 
 
-def past(change: KindChange, *, undoable: Collection[KindChange]) -> Past:
-    why = change.after.get("rationale") or change.before.get("rationale") or ""
-    turned = {field: value for field, value in change.after.items() if field != "rationale"}
-    return Past(
-        id=change.id,
-        kind=change.kind,
-        differences=differences(change.before, turned),
-        why=gettext(why),
-        who=_name(change.changed_by),
-        state=_state(change),
-        decided_at=change.created_at,
-        applies_at=change.applied_at or change.applies_at,
-        ended_at=change.undone_at,
-        ended_by=_name(change.undone_by) if change.undone_at else "",
-        outcome=_outcome(change) if "ttl_days" in change.after else "",
-        touches_lifetime="ttl_days" in change.after,
-        can_be_undone=change in undoable,
-    )
-
-
-def _outcome(change: KindChange) -> str:
-    """What another lifetime was foreseen to do, and what it did."""
-    has_acted = change.applied_at is not None
-    said = [
-        _foreseen_gone(change),
-        _foreseen_back(change),
-        _foreseen_moved(change),
-        gettext("hidden when it acted: {n}").format(n=count_text(change.hidden_rows))
-        if change.hidden_rows
-        else "",
-        gettext("deleted for good since: {n}").format(n=count_text(change.deleted_rows))
-        if change.deleted_rows
-        else "",
-        gettext("hidden when it was undone: {n}").format(n=count_text(change.undo_hidden_rows))
-        if change.undo_hidden_rows
-        else "",
-        "" if has_acted else gettext("nothing has gone by it"),
-    ]
-    return capfirst(" · ".join(filter(None, said)) or _nothing_ended(change))
-
-
-def _nothing_ended(change: KindChange) -> str:
-    if change.kind.subject == Kind.Subject.RUN:
-        return gettext("nothing was deleted by it")
-    if kind_effects.is_shorter(change.before["ttl_days"], change.after["ttl_days"]):
-        return gettext("nothing ended earlier")
-    return gettext("nothing ended later")
-
-
-def _foreseen_gone(change: KindChange) -> str:
-    rows = ", ".join(_gone_by(row) for row in change.preview if row["rows"])
-    return gettext("foreseen to go: {rows}").format(rows=rows) if rows else ""
-
-
-def _gone_by(row: Mapping[str, int]) -> str:
-    said = gettext("{n} in {days} days") if row["days"] else gettext("{n} at once")
-    return said.format(n=count_text(row["rows"]), days=count_text(row["days"]))
-
-
-def _foreseen_back(change: KindChange) -> str:
-    rows = sum(row["kept_rows"] for row in change.preview[:1])
-    return gettext("foreseen to come back: {rows}").format(rows=counted(rows, change.kind)) if rows else ""
-
-
-def _foreseen_moved(change: KindChange) -> str:
-    rows = change.moved.get("rows", 0)
-    if not rows:
-        return ""
-    if change.moved["ends_at"] is None:
-        return gettext("foreseen to be kept for ever: {rows}").format(rows=counted(rows, change.kind))
-    if kind_effects.is_shorter(change.before["ttl_days"], change.after["ttl_days"]):
-        said = ngettext(
-            "foreseen to end earlier: {rows}, on {day}",
-            "foreseen to end earlier: {rows}, the first on {day}",
-            rows,
-        )
-    else:
-        said = ngettext(
-            "foreseen to end later: {rows}, on {day}",
-            "foreseen to end later: {rows}, the first on {day}",
-            rows,
-        )
-    day = _end_day(datetime.fromisoformat(change.moved["ends_at"]))
-    return said.format(rows=counted(rows, change.kind), day=day)
-
-
-def undoing(change: KindChange) -> Undoing:
-    """Of a change that was made and can be undone."""
-    kind = change.kind
-    back = change.before.get("ttl_days", kind.ttl_days)
-    now = next(iter(lifetime_effects(kind, back)), Fading(0, 0, 0, 0))
-    is_run = kind.subject == Kind.Subject.RUN
-    return Undoing(
-        change_id=change.id,
-        label=gettext("Undo") if change.deleted_rows else _undo_label(now, kind),
-        brings_back=bool(now.kept_rows) and not is_run,
-        gone=change.deleted_rows,
-        until=kind_changes.undo_until(change) if now.kept_rows else None,
-    )
-
-
-def _undo_label(now: Fading, kind: Kind) -> str:
-    is_run = kind.subject == Kind.Subject.RUN
-    if now.kept_rows and is_run:
-        return gettext("Undo: keep {rows}").format(rows=counted(now.kept_rows, kind))
-    if now.kept_rows:
-        return gettext("Undo: bring {rows} back").format(rows=counted(now.kept_rows, kind))
-    if now.rows and not is_run:
-        return gettext("Undo: hide {rows} again").format(rows=counted(now.rows, kind))
-    return gettext("Undo")
-
-
 def _sample(sample: Sample) -> SampleRow:
     return SampleRow(
         goes=sample.goes,
@@ -551,16 +383,6 @@ def _sample(sample: Sample) -> SampleRow:
         status=gettext(STATUS_WORDS.get(sample.status, "")),
         statement=sample.statement,
     )
-
-
-def _state(change: KindChange) -> State:
-    if change.undone_at:
-        return State.UNDONE if change.applied_at else State.WITHDRAWN
-    return State.IN_FORCE if change.applied_at else State.TO_COME
-
-
-def _name(person: Any) -> str:
-    return person.get_username() if person else gettext("somebody who is gone")
 
 
 def counted(rows: int, kind: Kind) -> str:

@@ -21,6 +21,7 @@ from memoryapp import rest
 from memoryapp.accounts.auth import caller
 from memoryapp.errors import InvalidInputError, MemoryAppError
 from memoryapp.inspector import undoing
+from memoryapp.inspector.administration import kind_history_presentation as told
 from memoryapp.inspector.administration import kind_presentation as show
 from memoryapp.inspector.administration.access import for_staff
 from memoryapp.inspector.administration.kind_forms import ChangeForm, NewKindForm, focus_problem
@@ -134,7 +135,7 @@ def history(request: HttpRequest) -> HttpResponse:
     )
     undoable = kind_changes.undoable(of_kind)
     context = {
-        "changes": [show.past(change, undoable=undoable) for change in page],
+        "changes": [told.past(change, undoable=undoable) for change in page],
         "with_undo": True,
         "kind": of_kind,
         "all_kinds": queries.kinds(),
@@ -193,7 +194,7 @@ def _kind(
     now = timezone.now()
     changes = list(kind_changes.history(found)[: LATEST + 1])
     undoable = kind_changes.undoable(found)
-    shown = [show.past(change, undoable=undoable) for change in changes[:LATEST]]
+    shown = [told.past(change, undoable=undoable) for change in changes[:LATEST]]
     present = kind_changes.rule(found)
     held = _held(found, kind_effects.held(kind_id=found.id), None)
     context = {
@@ -210,7 +211,7 @@ def _kind(
         "to_come": [row for row in shown if row.is_to_come],
         "changes": [row for row in shown if not row.is_to_come],
         "has_more": len(changes) > LATEST,
-        "undoing": next((show.undoing(change) for change in undoable if change.applied_at), None),
+        "undoing": next((told.undoing(change) for change in undoable if change.applied_at), None),
     }
     if after is not None:
         applies_at = form.applies_at()

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from uuid import UUID
 
-from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -13,13 +12,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
 from memoryapp import rest
-from memoryapp.errors import MemoryAppError, NotFoundError
 from memoryapp.forgetting import operations
 from memoryapp.forgetting.stages import outlook
 from memoryapp.inspector import break_glass
 from memoryapp.inspector.break_glass import subject
 from memoryapp.inspector.forgetting import receipt_presentation as show
-from memoryapp.inspector.views import PAGE, next_url, render_page
+from memoryapp.inspector.views import PAGE, do_and_say, next_url, render_page
 from memoryapp.longterm import queries as longterm
 from memoryapp.receipts import queries
 
@@ -78,14 +76,8 @@ def finish(request: HttpRequest, receipt_id: UUID) -> HttpResponse:
 
 def _done(request: HttpRequest, receipt_id: UUID, act: Callable[[UUID], str]) -> HttpResponse:
     """``act`` gets the person and returns what is said afterwards."""
-    try:
-        said = act(subject(request))
-    except NotFoundError:
-        raise
-    except MemoryAppError as error:
-        messages.error(request, str(error))
-    else:
-        messages.success(request, said)
+    user_id = subject(request)
+    do_and_say(request, lambda: act(user_id))
     return redirect("inspector:receipt", receipt_id)
 
 

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
-from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
@@ -18,10 +17,10 @@ from django.views.decorators.http import require_GET, require_POST
 from memoryapp import rest
 from memoryapp.accounts.auth import PageRequest, caller_id
 from memoryapp.conf import get_conf
-from memoryapp.errors import InvalidInputError, MemoryAppError, NotFoundError
+from memoryapp.errors import InvalidInputError, MemoryAppError
 from memoryapp.inspector import break_glass
 from memoryapp.inspector.own_data import import_presentation as show
-from memoryapp.inspector.views import PAGE, next_url, render_page
+from memoryapp.inspector.views import PAGE, do_and_say, next_url, render_page
 from memoryapp.portability import operations, queries
 from memoryapp.portability.delivery import archive_response
 from memoryapp.portability.models import ImportBatch
@@ -102,14 +101,8 @@ def _own(request: HttpRequest) -> UUID:
 
 def _done(request: HttpRequest, import_id: UUID, act: Callable[[UUID], str]) -> HttpResponse:
     """``act`` gets the person and returns what is said afterwards."""
-    try:
-        said = act(_own(request))
-    except NotFoundError:
-        raise
-    except MemoryAppError as error:
-        messages.error(request, str(error))
-    else:
-        messages.success(request, said)
+    user_id = _own(request)
+    do_and_say(request, lambda: act(user_id))
     return redirect("inspector:import", import_id)
 
 
