@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO, Any, Final
 from uuid import UUID
 
-from django.db import connection, transaction
+from django.db import connection
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
@@ -247,8 +247,7 @@ def _keep(receipt: Receipt, *, is_known: bool) -> None:
     """As it was, but for how far it is gone: that is to be seen anew."""
     if not receipt.undone_at:
         receipt.finished_at = receipt.derived_at = receipt.stored_at = receipt.purged_at = None
-    with transaction.atomic(durable=True):  # as every receipt: files that wait go with it
-        receipt.save(force_insert=not is_known, force_update=is_known)
+    receipts.put_back(receipt, is_known=is_known)
 
 
 def _verify(erasures: Iterable[Mapping[str, Any]]) -> None:

@@ -11,6 +11,7 @@ from datetime import datetime
 from uuid import UUID
 
 from django.conf import settings
+from django.db import transaction
 from django.db.models import Q
 from django.db.models.functions import Now
 
@@ -101,6 +102,12 @@ def repeating() -> Iterator[None]:
         yield
     finally:
         _gathered.reset(token)
+
+
+def put_back(receipt: Receipt, *, is_known: bool) -> None:
+    """As a restored backup had it, or lacked it. ``is_known``: there is a row of it."""
+    with transaction.atomic(durable=True):
+        receipt.save(force_insert=not is_known, force_update=is_known)
 
 
 def take_back(user_id: UUID, items: Items, *, now: datetime) -> None:
